@@ -87,7 +87,7 @@ COMMANDS = {
     "export web": Command("-m export.web", "export.options:WebOptions", "export.web.publish:publish"),
     "tune": Command("-m export.tune", "export.tune:TuneOptions", "export.tune:tune"),
     "compare": Command(
-        "benchmarks/compare.py", "benchmarks.compare:CompareConfig", "benchmarks.compare:command"
+        "benchmarks/compare.py", "benchmarks.options:CompareOptions", "benchmarks.measure_and_show:compare"
     ),
     "phone": Command("-m benchmarks.phone", "benchmarks.phone:PhoneConfig", "benchmarks.phone:main"),
     "table": Command("-m benchmarks.table", "benchmarks.table:TableConfig", "benchmarks.table:main"),

@@ -12,14 +12,14 @@ import pytest
 from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 
-from benchmarks import compare, comparison
-from benchmarks.compare import CompareConfig
-from benchmarks.comparison import command_line
+from benchmarks import measure_and_show, resolve
 from benchmarks.measure import accuracy
 from benchmarks.measure import latency as measure
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import QUICK
+from benchmarks.options import CompareOptions
+from benchmarks.resolve import command_line
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
 from export.onnx.exporter import export
@@ -27,7 +27,7 @@ from export.options import OnnxOptions
 from qa.base.errors import OptionError
 from qa.bundles.bundle import MANIFEST, open_bundle
 
-WRITE_REPORT = comparison.write_report
+WRITE_REPORT = measure_and_show.write_report
 
 
 @pytest.fixture
@@ -56,8 +56,8 @@ def student(make_bundle, teacher, tmp_path):
 def quick(monkeypatch):
     """Seconds go into drawing, and into starting PyTorch for each number of threads; one test for each does
     it."""
-    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
-    monkeypatch.setattr(comparison, "available_cores", lambda: 1)
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: None)
+    monkeypatch.setattr(resolve, "available_cores", lambda: 1)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def scored(data):
     """A function: the new rows of bundles whose accuracy is measured."""
 
     def score(*bundles, data=data, **options):
-        return compare.main(CompareConfig(bundles, str(data), skip_latency=True, **options))
+        return measure_and_show.measure(CompareOptions(bundles, str(data), skip_latency=True, **options))
 
     return score
 
@@ -87,8 +87,8 @@ def measured(monkeypatch):
 @pytest.mark.system
 def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(comparison, "available_cores", lambda: 2)
-    monkeypatch.setattr(comparison, "write_report", WRITE_REPORT)
+    monkeypatch.setattr(resolve, "available_cores", lambda: 2)
+    monkeypatch.setattr(measure_and_show, "write_report", WRITE_REPORT)
     code = run_cli(monkeypatch, student, teacher, "--data", data, "--quick")
     captured = capsys.readouterr()
     assert code == 0, captured.err
@@ -132,7 +132,7 @@ def test_the_command_on_a_page_makes_the_page_again(
 ):
     monkeypatch.chdir(tmp_path)
     pages = []
-    monkeypatch.setattr(comparison, "write_report", lambda path, page: pages.append(page))
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: pages.append(page))
     other = rebundle(make_bundle(seed=2), tmp_path / "run" / "other")
     words = ("--data", data, "--skip-latency")
     assert run_cli(monkeypatch, other, teacher, *words) == 0
@@ -199,14 +199,14 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
     adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
     (tmp_path / "failing_adapter.py").write_text(adapter)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    find = comparison.find_models
+    find = resolve.find_models
 
     def failing(named, also=()):
         found = find(named, also)
         found[-1].deployment = on_this_machine(student, "failing_adapter")
         return found
 
-    monkeypatch.setattr(comparison, "find_models", failing)
+    monkeypatch.setattr(resolve, "find_models", failing)
     broken = make_export("broken", 7)
     assert run_cli(monkeypatch, broken, teacher, student, "--data", data, "--quick") == 1
     rows = read_results(tmp_path / "run" / "rows.jsonl")
@@ -229,8 +229,8 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
     tiny_export, data, tmp_path, monkeypatch, capsys
 ):
     rows_path = tmp_path / "run" / "rows.jsonl"
-    config = CompareConfig((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
-    monkeypatch.setattr(comparison, "available_cores", lambda: 2)
+    config = CompareOptions((tiny_export("onnx").path,), str(data), rows=rows_path, quick=True)
+    monkeypatch.setattr(resolve, "available_cores", lambda: 2)
     real = measure.run_interleaved_rounds
 
     def stopped(timings, plan, threads, *others):
@@ -240,13 +240,13 @@ def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
 
     monkeypatch.setattr(measure, "run_interleaved_rounds", stopped)
     with pytest.raises(KeyboardInterrupt):
-        compare.main(config)
+        measure_and_show.measure(config)
     first, *timed = read_results(rows_path)
     assert isinstance(first, Accuracy)
     assert [(row.threads, row.lengths) for row in timed] == [(1, "unpadded"), (1, 128)]
     (journal,) = rows_path.with_name(rows_path.name + ".journal").iterdir()
     monkeypatch.setattr(measure, "run_interleaved_rounds", real)
-    compare.main(config)
+    measure_and_show.measure(config)
     assert "resuming the run of" in capsys.readouterr().err
     timed = [row for row in read_results(rows_path) if isinstance(row, Latency)]
     settings = [(1, "unpadded"), (1, 128), (2, "unpadded"), (2, 128)]
@@ -305,7 +305,7 @@ MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (
 )
 def test_options_are_checked(options, wanted):
     with pytest.raises(OptionError, match=re.escape(wanted)):
-        CompareConfig(**options)
+        CompareOptions(**options)
 
 
 def test_without_arguments_the_demo_is_compared(teacher, data, tmp_path, monkeypatch, capsys):
@@ -351,7 +351,7 @@ def test_two_teachers_need_a_choice(teacher, make_bundle, scored, data, tmp_path
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
     with pytest.raises(OptionError, match="--baseline"):
         scored(teacher, other)
-    run = comparison.prepare(CompareConfig((teacher,), str(data), baseline=other))
+    run = resolve.run_here(CompareOptions((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]
 
@@ -360,10 +360,10 @@ def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bundles = (tmp_path / "runs" / "my student",)
     data = str(tmp_path / "dev.json")
-    config = CompareConfig(bundles, data, lengths=("unpadded", "128"), skip_latency=True)
+    config = CompareOptions(bundles, data, lengths=("unpadded", "128"), skip_latency=True)
     script = "python benchmarks/compare.py"
     wanted = "'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
     assert command_line(config) == f"{script} {wanted}"
-    assert command_line(CompareConfig()) == script
-    reports = CompareConfig((Path("s"),), phone_report=(Path("a.json"), Path("b c.json")))
+    assert command_line(CompareOptions()) == script
+    reports = CompareOptions((Path("s"),), phone_report=(Path("a.json"), Path("b c.json")))
     assert command_line(reports) == f"{script} s --phone-report a.json 'b c.json'"

@@ -14,7 +14,13 @@ LIBRARIES = (
     *("torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch"),
     *("ai_edge_quantizer", "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.fine_tuning"),
     *("distill.distillation", "compress.prune.steps", "compress.qat.steps", "benchmarks.search.steps"),
-    *("export.onnx.exporter", "export.tflite.exporter", "benchmarks.comparison", "events", "bundle_use"),
+    *(
+        "export.onnx.exporter",
+        "export.tflite.exporter",
+        "benchmarks.measure_and_show",
+        "events",
+        "bundle_use",
+    ),
 )
 HUNG = 124  # exit code of a process that had to be killed, as of timeout(1); no command ends with it
 # One thread, so that results repeat to the bit; this checkout's packages; nothing from the hub.

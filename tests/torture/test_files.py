@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from places import ROOT
 from strategies import damaged
 
-from benchmarks.compare import CompareConfig
-from benchmarks.compare import main as compare
 from benchmarks.measure.models import find_models
+from benchmarks.measure_and_show import measure as compare
+from benchmarks.options import CompareOptions
 from benchmarks.results.files import read_results, sound_results
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.report import Page, write_report
@@ -93,7 +93,7 @@ def test_a_damaged_phone_report_becomes_results_that_can_be_read_or_is_refused(m
     report["model"]["sha256"] = model.bundle.manifest.files[model.bundle.weights.name]
     file = tmp_path / "phone.json"
     rows = tmp_path / "rows.jsonl"
-    config = CompareConfig((model.bundle.path,), rows=rows, phone_report=(file,))
+    config = CompareOptions((model.bundle.path,), rows=rows, phone_report=(file,))
 
     @tries(2500)
     @given(damaged(json.dumps(report).encode()))

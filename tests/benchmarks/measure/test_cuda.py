@@ -10,14 +10,14 @@ import pytest
 import torch
 from comparisons import rebundle
 
-from benchmarks import compare, comparison
-from benchmarks.compare import CompareConfig
+from benchmarks import measure_and_show, resolve
 from benchmarks.measure import cuda
 from benchmarks.measure.accuracy import answers_path, relations, save_answers
 from benchmarks.measure.cuda import gpu_models
 from benchmarks.measure.cuda_adapter import load_pytorch
 from benchmarks.measure.models import find_models
 from benchmarks.measure.run import Run
+from benchmarks.options import CompareOptions
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import Accuracy, Data, Machine, Runtime
 from compress.cast import CAST_PRECISIONS, CastOptions
@@ -35,7 +35,9 @@ from qa.runtime.runtimes import load_runtime
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 def test_without_a_gpu_the_target_is_refused(make_bundle, tmp_path):
     with pytest.raises(OptionError, match=r"--target cuda: PyTorch .* sees no NVIDIA GPU here"):
-        compare.main(CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl"))
+        measure_and_show.measure(
+            CompareOptions((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl")
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,15 +78,15 @@ def test_a_bundle_stored_in_fewer_bytes_is_itself_in_fp32(make_bundle, tmp_path,
 @pytest.fixture
 def gpu(monkeypatch):
     """As far as choosing what is measured goes, a machine with a GPU."""
-    monkeypatch.setattr(comparison, "gpu", lambda: Machine("a GPU"))
+    monkeypatch.setattr(resolve, "gpu", lambda: Machine("a GPU"))
 
 
 def test_a_baseline_that_no_gpu_computes_is_refused(gpu, make_bundle, tiny_export, tmp_path):
     export = tiny_export("tflite").path
-    config = CompareConfig((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
+    config = CompareOptions((make_bundle(),), target="cuda", rows=tmp_path / "rows.jsonl", baseline=export)
     message = f"--baseline {export}: no runtime here computes it on a GPU; name a PyTorch bundle"
     with pytest.raises(OptionError, match=message):
-        compare.main(config)
+        measure_and_show.measure(config)
 
 
 def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
@@ -92,7 +94,9 @@ def test_two_models_of_one_name_are_refused(gpu, make_bundle, tmp_path):
     shutil.copytree(make_bundle(seed=1), other)
     message = f"two models would be called {other.name}; rename the folder of that name"
     with pytest.raises(OptionError, match=message):
-        compare.main(CompareConfig((make_bundle(), other), target="cuda", rows=tmp_path / "rows.jsonl"))
+        measure_and_show.measure(
+            CompareOptions((make_bundle(), other), target="cuda", rows=tmp_path / "rows.jsonl")
+        )
 
 
 @pytest.mark.skipif(

@@ -9,8 +9,7 @@ from benchmark_results import PIXEL, on_phone, scored
 from compare_cli import run_cli
 from places import GOLDEN
 
-from benchmarks import compare, comparison
-from benchmarks.compare import CompareConfig
+from benchmarks import measure_and_show
 from benchmarks.measure.models import find_models
 from benchmarks.measure.phone_report import (
     PhoneReportError,
@@ -19,6 +18,7 @@ from benchmarks.measure.phone_report import (
     report_machine,
     report_results,
 )
+from benchmarks.options import CompareOptions
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, PhoneLatency, PhoneQuestions, Runtime
 from qa.bundles.bundle import open_bundle
@@ -148,8 +148,8 @@ def nothing_is_measured(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured on this machine")
 
-    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
-    monkeypatch.setattr(comparison, "measure_latency", refuse)
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: None)
+    monkeypatch.setattr(measure_and_show, "measure_latency", refuse)
 
 
 def test_a_report_becomes_results_and_tables(bundle, report, example, rows_path, monkeypatch, capsys):
@@ -205,10 +205,10 @@ def test_an_ordinary_comparison_goes_on_beside_results_of_a_phone(
     append_result(rows_path, on_phone(bundle_sha256=open_bundle(bundle).sha256))
     append_result(rows_path, on_phone("elsewhere"))
     reported = []
-    monkeypatch.setattr(comparison, "write_report", lambda path, page: reported.extend(page.groups))
-    config = CompareConfig((bundle,), str(small_squad), skip_latency=True, rows=rows_path)
-    assert len(compare.main(config)) == 1
-    assert compare.main(config) == []
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: reported.extend(page.groups))
+    config = CompareOptions((bundle,), str(small_squad), skip_latency=True, rows=rows_path)
+    assert len(measure_and_show.measure(config)) == 1
+    assert measure_and_show.measure(config) == []
     on_phones = [(group.machine == str(PIXEL), len(group.results)) for group in reported[:2]]
     assert on_phones == [(False, 1), (True, 1)]
     assert str(PIXEL) not in capsys.readouterr().out  # latencies are not shown with --skip-latency

@@ -13,7 +13,7 @@ from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 from ssh_host import Board
 
-from benchmarks import comparison
+from benchmarks import measure_and_show
 from benchmarks.measure import hosts
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
@@ -44,7 +44,7 @@ def board(tmp_path_factory, bare_site):
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(comparison, "write_report", lambda path, page: None)
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: None)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from chromium import chromium
 from compare_cli import run_cli
 from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_material
 
-from benchmarks import comparison
-from benchmarks.compare import CompareConfig
+from benchmarks import measure_and_show, resolve
+from benchmarks.options import CompareOptions
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency
 from benchmarks.show.groups import collect, newest_order
@@ -24,7 +24,9 @@ OF_TABLE = "[...document.querySelectorAll('table.sortable')]"
 def material(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     rows_path, data, rows = write_material(folder)
-    comparison.report_from_results(CompareConfig(data=str(data), rows=rows_path, report=True))
+    measure_and_show.report_from_results(
+        resolve.Output.of(CompareOptions(data=str(data), rows=rows_path, report=True)), ()
+    )
     return folder / "report.html", rows
 
 
@@ -211,8 +213,10 @@ def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, m
         tmp_path / "b.html",
     )
     results = read_results(rows)
-    comparison.show(
-        CompareConfig(data=str(data), rows=rows, page=one), collect(results, newest_order(results)), []
+    measure_and_show.show(
+        resolve.Output.of(CompareOptions(data=str(data), rows=rows, page=one)),
+        collect(results, newest_order(results)),
+        [],
     )
     assert run_cli(monkeypatch, "--report", "--rows", rows, "--data", data, "--page", other) == 0
     assert one.read_text().replace("a.html", "b.html") == other.read_text()

@@ -10,10 +10,11 @@ from compare_cli import run_cli
 from msgspec.structs import replace
 from report_material import write_material
 
-from benchmarks import comparison
-from benchmarks.compare import CompareConfig
-from benchmarks.comparison import command_line, results_of_bundles
+from benchmarks import measure_and_show
 from benchmarks.measure import accuracy
+from benchmarks.measure_and_show import results_of_bundles
+from benchmarks.options import CompareOptions
+from benchmarks.resolve import command_line
 from benchmarks.results.files import ResultFile, append_result
 from qa.base.errors import OptionError
 from qa.bundles.bundle import MANIFEST, open_bundle
@@ -26,7 +27,7 @@ def nothing_is_measured(monkeypatch):
 
     for name in ("evaluate", "load_runtime", "Worker"):
         monkeypatch.setattr(accuracy, name, refuse)
-    monkeypatch.setattr(comparison, "measure_latency", refuse)
+    monkeypatch.setattr(measure_and_show, "measure_latency", refuse)
     monkeypatch.setattr(ResultFile, "append", refuse)
 
 
@@ -159,9 +160,9 @@ def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
 def test_options_of_a_measurement_are_refused(option, value):
     flag = f"--{option.replace('_', '-')}"
     with pytest.raises(OptionError, match=f"{flag} cannot be combined with --report"):
-        CompareConfig(report=True, **{option: value})
+        CompareOptions(report=True, **{option: value})
 
 
 def test_command_line_repeats_the_page():
-    config = CompareConfig(rows=Path("a b.jsonl"), data="dev.json", report=True)
+    config = CompareOptions(rows=Path("a b.jsonl"), data="dev.json", report=True)
     assert command_line(config) == "python benchmarks/compare.py --data dev.json --rows 'a b.jsonl' --report"

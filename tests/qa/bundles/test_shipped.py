@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from places import ROOT
 
-from benchmarks.compare import CompareConfig
-from benchmarks.comparison import prepare
+from benchmarks.options import CompareOptions
+from benchmarks.resolve import run_here
 from distill.adapter import AdapterOptions
 from distill.adapter import apply_adapter as add_adapter
 from distill.options import DistillOptions
@@ -159,7 +159,7 @@ def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few,
     copied = tmp_path / "r" / "teacher"
     assert open_bundle(copied).sha256 == teacher.sha256
     # The shipped teacher was distilled itself, but in this run it is the teacher.
-    run = prepare(CompareConfig((student.path, copied)))
+    run = run_here(CompareOptions((student.path, copied)))
     assert run.baseline.bundle.path == copied
     assert newest_student(tmp_path / "r") == student.path
     shutil.rmtree(student.path)

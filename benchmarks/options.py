@@ -1,0 +1,105 @@
+"""Options of `benchmarks/compare.py`."""
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import tyro
+
+from benchmarks.measure.command_line import flag_name
+from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
+from qa.base.cli import check_option
+from qa.base.errors import OptionError
+from qa.base.help import Expert
+from qa.data.datasets import EMBEDDED
+from qa.runtime.runtimes import available_cores
+
+MIN_LENGTH = 32  # tokens of the shortest windows worth cutting
+MEASURING = ("baseline", "quick", "lengths", "threads", "batch", "toolchains", "skip_latency")
+# Options that have no meaning on a target, or with a flag that measures nothing on this machine.
+REFUSED = {
+    CPU: ("questions",),
+    CUDA: ("questions", "threads", "toolchains"),
+    "remote": ("baseline", "lengths", "threads", "batch", "toolchains"),
+    "--report": (*MEASURING, "target", "questions", "phone_report"),
+    "--phone-report": (*MEASURING, "target", "questions", "data"),
+}
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """Compare models: their accuracy, size and latency."""
+
+    bundles: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Bundles or transformers checkpoints (folders or hub names) to compare. Default: all finished bundles in
+    runs/demo."""
+    data: str = EMBEDDED
+    """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, everyday,
+    squad or squad_v2."""
+    baseline: Expert[Path | None] = None
+    """Bundle that F1 and speed are compared with. Default: the only teacher that comes from no other one.
+    """
+    rows: Path | None = None
+    """File the results are appended to. Default: rows.jsonl beside the first bundle."""
+    report: bool = False
+    """Only write the page from existing results: of the bundles named, else all. Nothing is measured."""
+    page: Expert[Path | None] = None
+    """HTML page to write. Default: report.html beside the results."""
+    quick: bool = False
+    """Time 64 windows, for the order of magnitude, instead of 1,024 for at least a minute; the results say
+    so.
+    """
+    lengths: Expert[tuple[str, ...]] = (UNPADDED, PADDED)
+    """Window lengths to time: unpadded (as short as the runtime allows), padded (to the model's longest),
+    numbers of tokens.
+    """
+    threads: tuple[int, ...] | None = None
+    """Numbers of threads to time with. Default: 1 and all cores."""
+    batch: Expert[tuple[int, ...]] = (1,)
+    """Windows given at once: 1 is latency, more is throughput."""
+    toolchains: Expert[Path | None] = None
+    """PyTorch bundle to measure in other toolchains too (make toolchains installs them): torch.compile,
+    torchao, OpenVINO and others.
+    """
+    skip_latency: Expert[bool] = False
+    """Measure accuracy only."""
+    target: str = CPU
+    """Target: cpu (here); cuda (this machine's GPU); ssh:USER@HOST (needs numpy, and LiteRT
+    or ONNX Runtime); or qemu:CPU, an emulated ARM64 CPU such as qemu:neoverse-n1 (set up by
+    benchmarks/measure/arm64_python.sh). QEMU counts instructions and times nothing. qemu:CPU/litert-1.4.0 has
+    the Android app's release line of LiteRT.
+    """
+    questions: Expert[int | None] = None
+    """Questions to compute on a remote --target, evenly spaced over the data. Default: all, under QEMU 20."""
+    phone_report: tuple[Path, ...] = ()
+    """JSON files that the app's benchmark shared, to import as results. Nothing is measured on this machine.
+    """
+
+    def __post_init__(self) -> None:
+        self._check_values()
+        target = f"--target {self.target}"
+        refused = REFUSED.get(self.target, REFUSED["remote"])
+        if self.phone_report:
+            target, refused = "--phone-report", REFUSED["--phone-report"]
+        if self.report:
+            target, refused = "--report", REFUSED["--report"]
+        for option in fields(self):
+            if option.name in refused and getattr(self, option.name) != option.default:
+                raise OptionError(f"{flag_name(option.name)} cannot be combined with {target}")
+
+    def _check_values(self) -> None:
+        for lengths in self.lengths:
+            number = lengths.isdecimal() and int(lengths) >= MIN_LENGTH
+            accepted = f"{UNPADDED}, {PADDED}, or a number of tokens from {MIN_LENGTH}"
+            check_option(lengths in (UNPADDED, PADDED) or number, "--lengths", lengths, accepted)
+        counts = (1,) if self.threads is None else self.threads
+        for flag, values in (("--lengths", self.lengths), ("--threads", counts), ("--batch", self.batch)):
+            each_once = 0 < len(values) == len(set(values))
+            check_option(each_once, flag, " ".join(map(str, values)), "one value or several, each once")
+        cores = available_cores()
+        for threads in counts:
+            in_range = 1 <= threads <= cores
+            check_option(in_range, "--threads", threads, f"between 1 and {cores}, the cores there are")
+        for batch in self.batch:
+            check_option(batch >= 1, "--batch", batch, "at least 1")
+        if self.questions is not None:
+            check_option(self.questions >= 1, "--questions", self.questions, "at least 1")

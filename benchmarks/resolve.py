@@ -1,0 +1,193 @@
+"""What a comparison measures, by its options: on this machine, on a remote target, or on a phone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure.command_line import command_line_of
+from benchmarks.measure.conditions import Host, this_host
+from benchmarks.measure.cuda import gpu, gpu_models
+from benchmarks.measure.hosts import QemuTarget, SshTarget, open_target
+from benchmarks.measure.models import DEMO, choose_baseline, find_models, n_ancestors, toolchain_models
+from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
+from benchmarks.measure.remote import EMULATED_QUESTIONS
+from benchmarks.measure.run import ModelUnderTest, Run
+from benchmarks.options import CompareOptions
+from benchmarks.results.files import ResultFile
+from benchmarks.results.rows import CPU, CUDA, HERE, Data, Machine
+from qa.base.cli import check_option
+from qa.base.errors import BundleError, OptionError
+from qa.base.files import check_new_file, check_not_an_input, file_sha256
+from qa.base.sampling import evenly
+from qa.bundles.hf_import import open_model, output_beside
+from qa.data import datasets
+from qa.data.squad import Example, read_squad
+from qa.runtime.runtimes import available_cores
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where results and their page go."""
+
+    rows: Path
+    """File of the results."""
+    page: Path
+    """File of the page."""
+    data: str
+    """Questions, as they were named."""
+    named_page: bool = False
+    """True where the page's name was given."""
+
+    @classmethod
+    def of(cls, options: CompareOptions) -> "Output":
+        """Return where the options say; neither file need exist. OptionError when the page is an input."""
+        beside = output_beside(options.bundles[0], "rows") if options.bundles else DEMO / "rows"
+        rows = options.rows or beside.with_name("rows.jsonl")
+        page = options.page or rows.parent / "report.html"
+        check_not_an_input(page, "--page", [rows, Path(options.data)])
+        return cls(rows, page, options.data, options.page is not None)
+
+    def command(self, bundles: Sequence[Path]) -> str:
+        """Return the command that writes the page of these bundles again."""
+        page = self.page if self.named_page else None
+        return command_line(CompareOptions(tuple(bundles), self.data, rows=self.rows, report=True, page=page))
+
+
+@dataclass(frozen=True)
+class OnThisMachine:
+    """Models to measure on this machine's CPU or GPU."""
+
+    run: Run
+    plan: Plan | None
+    """What is timed; None for accuracy only."""
+    host: Host
+    """This machine before the command loads it."""
+
+
+@dataclass(frozen=True)
+class OnTarget:
+    """Exports to measure on a remote target."""
+
+    run: Run
+    target: SshTarget | QemuTarget
+    plan: Plan | None
+    """What is timed; None for accuracy only."""
+
+
+@dataclass(frozen=True)
+class FromPhone:
+    """Reports of the app to import."""
+
+    models: Sequence[ModelUnderTest]
+    reports: Sequence[Path]
+    file: ResultFile
+    command: str
+
+
+def resolve(options: CompareOptions) -> OnThisMachine | OnTarget | FromPhone:
+    """Open and read all inputs, so that a bad one is refused before anything is measured."""
+    host = this_host()  # before this command loads it
+    plan = QUICK if options.quick else FULL
+    if options.phone_report:
+        models = exports(options, "tflite")
+        return FromPhone(models, options.phone_report, find_rows(options), command_line(options))
+    if options.target in HERE:
+        run = run_here(options)
+        all_cores = (available_cores(),) if options.target == CPU else ()
+        threads = options.threads or tuple(sorted({1, *all_cores}))
+        lengths: list[Any] = [int(text) if text.isdecimal() else text for text in options.lengths]
+        settings = tuple(Setting(each, batch) for batch in options.batch for each in lengths)
+        plan = replace(plan, settings=settings, threads=threads)
+        return OnThisMachine(run, None if options.skip_latency else plan, host)
+    target = open_target(options.target)
+    models = exports(options)
+    data, questions = read_data(options.data)
+    n = options.questions or (EMULATED_QUESTIONS if target.emulated else len(questions))
+    examples = [questions[i] for i in evenly(len(questions), n)]
+    not_known_yet = Machine(target.name)
+    file = find_rows(options)
+    run = Run(file, examples, data, models, target.name, not_known_yet, command_line(options))
+    times = not (target.emulated or options.skip_latency)
+    return OnTarget(run, target, plan if times else None)
+
+
+def exports(options: CompareOptions, format: str | None = None) -> list[ModelUnderTest]:
+    """Return the exports among the bundles, of one format where it is named. BundleError without any."""
+    models = [m for m in find_models(options.bundles) if m.bundle.format != "pytorch"]
+    models = [m for m in models if format in (None, m.bundle.format)]
+    if not models and format:
+        raise BundleError(
+            "--phone-report: none of the bundles is a TFLite export; name the one whose model.tflite is on "
+            "the phone"
+        )
+    if not models:
+        raise BundleError(
+            f"--target {options.target}: none of the bundles is an export; name one that export.tflite or "
+            "export.onnx made"
+        )
+    return models
+
+
+def run_here(options: CompareOptions) -> Run:
+    """Return the run on this machine: models that are sure to be measurable, with the baseline first."""
+    # Of two bundles that are one, the later one's name is dropped.
+    also = [path for path in (options.baseline, options.toolchains) if path is not None]
+    models = find_models(options.bundles, also)
+    check_lengths(options.lengths, models)
+    baseline = choose_baseline(models, options.baseline)
+    file = find_rows(options)
+    data, examples = read_data(options.data)
+    where = this_host().machine
+    if options.toolchains is not None:
+        student = open_model(options.toolchains, format="pytorch").sha256
+        models += toolchain_models(next(model for model in models if model.sha256 == student))
+    if options.target == CUDA:
+        where = gpu()
+        models = gpu_models(models)
+        if baseline is not None:
+            baseline = next((model for model in models if model.sha256 == baseline.sha256), None)
+            if baseline is None:
+                raise OptionError(
+                    f"--baseline {options.baseline}: no runtime here computes it on a GPU; "
+                    "name a PyTorch bundle"
+                )
+    check_names(models)
+    # The baseline first and parents before their children: F1 retained and agreement look back.
+    models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
+    return Run(file, examples, data, models, options.target, where, command_line(options), baseline)
+
+
+def check_lengths(chosen: Sequence[str], models: Sequence[ModelUnderTest]) -> None:
+    """Raise OptionError when a model has no windows of a length that is to be timed."""
+    for lengths in map(int, filter(str.isdecimal, chosen)):
+        for model in models:
+            longest = model.bundle.settings.max_length
+            accepted = f"at most {longest}, as long as windows of {model.name} are"
+            check_option(lengths <= longest, "--lengths", lengths, accepted)
+
+
+def check_names(models: Sequence[ModelUnderTest]) -> None:
+    """Raise OptionError when two models have one name: variants are named after their bundle."""
+    names = [model.name for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"two models would be called {name}; rename the folder of that name")
+
+
+def read_data(data: str) -> tuple[Data, list[Example]]:
+    """Read the questions to score on."""
+    path = datasets.resolve(data, "dev")
+    return Data(path.name, file_sha256(path)), read_squad(path)
+
+
+def command_line(options: CompareOptions) -> str:
+    """Return the command that repeats this comparison."""
+    return command_line_of("benchmarks/compare.py", options, positional="bundles")
+
+
+def find_rows(options: CompareOptions) -> ResultFile:
+    """Open the file of results. OptionError when it or the page could not be written at the end."""
+    if options.page is not None:
+        check_new_file(options.page, "--page")
+    return ResultFile(Output.of(options).rows)  # a page that is an input is refused now, not after hours

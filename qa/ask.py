@@ -33,7 +33,7 @@ ALTERNATIVE_LENGTH = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskConfig:
+class AskOptions:
     """Ask a model about a passage of any length."""
 
     model: Path | None = None
@@ -183,30 +183,30 @@ def _one_line(text: str, length: int | None = None) -> str:
     return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
 
 
-def main(config: AskConfig) -> list[Answer]:
+def ask(options: AskOptions) -> list[Answer]:
     """Answer every question and print the results."""
-    passage = read_passage(config.context)
+    passage = read_passage(options.context)
     began = time.perf_counter()
     model = load(
-        config.model or shipped(ASKED),
-        threads=config.threads,
-        isolated=config.isolated,
-        mode=None if config.null_threshold is not None else config.mode,
-        null_threshold=config.null_threshold,
+        options.model or shipped(ASKED),
+        threads=options.threads,
+        isolated=options.isolated,
+        mode=None if options.null_threshold is not None else options.mode,
+        null_threshold=options.null_threshold,
     )
     load_ms = 1e3 * (time.perf_counter() - began)
-    pairs = [(question, passage) for question in config.question]
-    reading = model.read(pairs, read_all=config.read_all, progress=True)
-    if config.json:
+    pairs = [(question, passage) for question in options.question]
+    reading = model.read(pairs, read_all=options.read_all, progress=True)
+    if options.json:
         shared = _shared(model, reading, load_ms)
-        results = [as_json(reading, n, question) | shared for n, question in enumerate(config.question)]
+        results = [as_json(reading, n, question) | shared for n, question in enumerate(options.question)]
         print(json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False))
     else:
-        source = "(standard input)" if config.context == STDIN else str(config.context)
+        source = "(standard input)" if options.context == STDIN else str(options.context)
         most = model.settings.max_question_length
         texts = [
             as_text(question, reading.answers[n], passage, source) + left_out_note(reading, n, most)
-            for n, question in enumerate(config.question)
+            for n, question in enumerate(options.question)
         ]
         print("\n\n".join(texts))
     return reading.answers

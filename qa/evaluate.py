@@ -32,7 +32,7 @@ from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 
 @dataclass(frozen=True)
-class EvaluateConfig:
+class EvaluateOptions:
     """Score a bundle or a prediction file on SQuAD data."""
 
     data: str
@@ -67,15 +67,15 @@ class EvaluateConfig:
 
 
 def evaluate_bundle(
-    config: EvaluateConfig, bundle: Bundle, data: Path, examples: Sequence[Example]
+    options: EvaluateOptions, bundle: Bundle, data: Path, examples: Sequence[Example]
 ) -> dict[str, Any]:
     """Score a bundle and write its answers to --out; after a stop, the same command continues."""
     runtime = load_runtime(bundle)
-    if config.out is None:
+    if options.out is None:
         result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
         return result | calibration_scores(examples, predictions, bundle.settings)
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
-    with closing(Journal(config.out, run)) as journal:
+    with closing(Journal(options.out, run)) as journal:
         try:
             result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)
         except KeyboardInterrupt:
@@ -84,27 +84,27 @@ def evaluate_bundle(
             raise
         threshold = bundle.settings.null_threshold
         answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
-        write_whole(config.out, json.dumps(answers, ensure_ascii=False))
+        write_whole(options.out, json.dumps(answers, ensure_ascii=False))
         journal.remove()
     return result | calibration_scores(examples, predictions, bundle.settings)
 
 
-def main(config: EvaluateConfig) -> dict[str, Any]:
+def evaluate(options: EvaluateOptions) -> dict[str, Any]:
     """Evaluate and print one JSON object."""
-    data = resolve(config.data, "dev")
-    if config.out is not None:
-        check_not_an_input(config.out, "--out", [data])
+    data = resolve(options.data, "dev")
+    if options.out is not None:
+        check_not_an_input(options.out, "--out", [data])
     examples = read_squad(data)
-    if config.predictions is not None:
-        result: dict[str, Any] = evaluate_predictions(examples, read_predictions(config.predictions))
+    if options.predictions is not None:
+        result: dict[str, Any] = evaluate_predictions(examples, read_predictions(options.predictions))
     else:
-        assert config.model is not None  # checked by __post_init__
-        bundle = open_model(config.model)
-        settings = bundle.settings.deciding(config.mode, config.null_threshold)
-        result = evaluate_bundle(config, replace(bundle, settings=settings), data, examples)
+        assert options.model is not None  # checked by __post_init__
+        bundle = open_model(options.model)
+        settings = bundle.settings.deciding(options.mode, options.null_threshold)
+        result = evaluate_bundle(options, replace(bundle, settings=settings), data, examples)
         result["null_threshold"] = settings.null_threshold
-        if config.null_threshold is None:
-            result["mode"] = config.mode
+        if options.null_threshold is None:
+            result["mode"] = options.mode
             if tuning := bundle.manifest.tuning:
                 result["tuning"] = msgspec.to_builtins(tuning)
     print(json.dumps(result, indent=1))

@@ -43,17 +43,21 @@ class Command:
 
 
 COMMANDS = {
-    "ask": Command("-m qa.ask", "qa.ask:AskConfig", "qa.ask:main"),
-    "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateConfig", "qa.evaluate:main"),
-    "sample": Command("-m qa.data.sample", "qa.data.sample:SampleConfig", "qa.data.sample:main"),
+    "ask": Command("-m qa.ask", "qa.ask:AskOptions", "qa.ask:ask"),
+    "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateOptions", "qa.evaluate:evaluate"),
+    "sample": Command("-m qa.data.sample", "qa.data.sample:SampleOptions", "qa.data.sample:write_sample"),
     "convert": Command(
-        "-m qa.data.convert", "qa.data.convert.__main__:Command", "qa.data.convert.__main__:main"
+        "-m qa.data.convert", "qa.data.convert.convert:Options", "qa.data.convert.convert:convert"
     ),
     "augment": Command(
-        "-m qa.data.augment", "qa.data.augment.stage:AugmentConfig", "qa.data.augment.stage:main"
+        "-m qa.data.augment",
+        "qa.data.augment.augment:AugmentOptions",
+        "qa.data.augment.augment:write_augmented",
     ),
     "checkpoint": Command(
-        "-m qa.bundles.hf_import", "qa.bundles.hf_import:CheckpointConfig", "qa.bundles.hf_import:main"
+        "-m qa.bundles.hf_import",
+        "qa.bundles.hf_import:CheckpointOptions",
+        "qa.bundles.hf_import:import_model",
     ),
     "finetune": Command(
         "-m distill.finetune", "distill.options:FinetuneOptions", "distill.train_on_gold:finetune"
@@ -99,7 +103,7 @@ COMMANDS = {
         "-m benchmarks.reliability", "benchmarks.reliability:ReliabilityConfig", "benchmarks.reliability:main"
     ),
     "completion": Command(
-        "-m qa.base.completion", "qa.base.completion:CompletionConfig", "qa.base.completion:main"
+        "-m qa.base.completion", "qa.base.completion:CompletionOptions", "qa.base.completion:print_completion"
     ),
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"

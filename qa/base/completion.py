@@ -16,7 +16,7 @@ from qa.base.commands import COMMANDS, summary
 
 
 @dataclass(frozen=True)
-class CompletionConfig:
+class CompletionOptions:
     """Print a completion script."""
 
     shell: tyro.conf.Positional[Literal["bash", "zsh", "tcsh"]]
@@ -38,6 +38,6 @@ def parser() -> ArgumentParser:
     return root
 
 
-def main(config: CompletionConfig) -> None:
+def print_completion(options: CompletionOptions) -> None:
     """Print the script."""
-    print(shtab.complete(parser(), config.shell))
+    print(shtab.complete(parser(), options.shell))

@@ -20,7 +20,7 @@ from qa.data.squad import read_json, read_squad, write_squad
 
 
 @dataclass(frozen=True)
-class SampleConfig:
+class SampleOptions:
     """Write some of a data file's questions as a data file."""
 
     out: Path
@@ -54,19 +54,19 @@ def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str,
     return kept
 
 
-def main(config: SampleConfig) -> None:
+def write_sample(options: SampleOptions) -> None:
     """Read, choose, write, and print the result."""
-    path = resolve(config.data, config.split)
-    check_not_an_input(config.out, "--out", [path])
+    path = resolve(options.data, options.split)
+    check_not_an_input(options.out, "--out", [path])
     n_all = len(read_squad(path))  # which checks the whole file
     data = read_json(path)
-    articles = sample(data["data"], n_all, config.questions)
-    found = write_squad(config.out, articles, data.get("version", ""), data_reference(path))
-    print(f"{config.out}: {len(found):,} of {n_all:,} questions")
-    if config.split == "dev":
-        say_next("evaluate", "--data", config.out, "--model", "BUNDLE")
+    articles = sample(data["data"], n_all, options.questions)
+    found = write_squad(options.out, articles, data.get("version", ""), data_reference(path))
+    print(f"{options.out}: {len(found):,} of {n_all:,} questions")
+    if options.split == "dev":
+        say_next("evaluate", "--data", options.out, "--model", "BUNDLE")
     else:
-        say_next("finetune", "--data", config.out, "--out", "BUNDLE")
+        say_next("finetune", "--data", options.out, "--out", "BUNDLE")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,7 @@ from qa.base.errors import BundleError, OptionError, SquadFormatError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import data_reference
 from qa.data.squad import read_squad
-from qa.evaluate import EvaluateConfig
-from qa.evaluate import main as evaluate
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.models.model import QAModel
 from qa.models.storage import SCALE, opened, stored
 
@@ -81,7 +80,7 @@ def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
 
 def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bundle, small_squad, tmp_path):
     bundle = cast(CastOptions(make_bundle(), tmp_path / "stored", eval_data=str(small_squad)))
-    found = evaluate(EvaluateConfig(str(small_squad), bundle.path))
+    found = evaluate(EvaluateOptions(str(small_squad), bundle.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", bundle.settings.null_threshold)
     n_articles = len({e.title for e in read_squad(small_squad)})
     assert msgspec.to_builtins(bundle.manifest.scores) == found | {

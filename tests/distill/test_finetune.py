@@ -18,8 +18,8 @@ from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.bundles.shipped import FOLDER, STUDENT
 from qa.data.datasets import resolve
-from qa.data.sample import SampleConfig
-from qa.data.sample import main as sample_main
+from qa.data.sample import SampleOptions
+from qa.data.sample import write_sample as sample_main
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
 
@@ -171,7 +171,7 @@ def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(f
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_the_dev_part_of_a_named_data_set_is_not_trained_on(split, tmp_path):
     sample = tmp_path / "sample.json"
-    sample_main(SampleConfig(sample, 300, split=split))
+    sample_main(SampleOptions(sample, 300, split=split))
     for path in (str(resolve("embedded", split)), str(sample)):
         if split == "train":
             assert load_splits(path, None, None).train

@@ -12,13 +12,11 @@ from export.android.package import MEMBERS, read_package
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
 from export.tune import TuneOptions, tune
-from qa.ask import AskConfig
-from qa.ask import main as ask
+from qa.ask import AskOptions, ask
 from qa.base.errors import OptionError
 from qa.bundles import shipped
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
-from qa.evaluate import EvaluateConfig
-from qa.evaluate import main as evaluate
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.text.settings import Calibration
 
 MODES = ("answering", "balanced", "strict")
@@ -90,7 +88,7 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
     card = (tuned.path / CARD).read_text()
     assert "tuned on 108 questions of `questions.json`" in card
     assert "Expected calibration error" in card
-    results = {mode: evaluate(EvaluateConfig(str(questions), tuned.path, mode=mode)) for mode in MODES}
+    results = {mode: evaluate(EvaluateOptions(str(questions), tuned.path, mode=mode)) for mode in MODES}
     assert results["answering"]["NoAns_f1"] == 0.0
     assert results["strict"]["NoAns_f1"] >= 95.0
     assert results["balanced"]["tuning"]["n_questions"] == 108
@@ -98,13 +96,13 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
     (tmp_path / "passage.txt").write_text("Ada Lovelace wrote the first program in 1843.")
     capsys.readouterr()
     given = {"model": tuned.path, "context": tmp_path / "passage.txt", "question": ("Who?",), "threads": 1}
-    (always,) = ask(AskConfig(**given, mode="answering"))
+    (always,) = ask(AskOptions(**given, mode="answering"))
     assert always.start is not None
-    (declined,) = ask(AskConfig(**given, null_threshold=-1e9))
+    (declined,) = ask(AskOptions(**given, null_threshold=-1e9))
     assert declined.not_sure.text == always.text
     assert f"not sure: {always.text}" in capsys.readouterr().out
     with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
-        AskConfig(**given, mode="strict", null_threshold=0.0)
+        AskOptions(**given, mode="strict", null_threshold=0.0)
 
 
 def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):

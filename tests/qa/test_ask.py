@@ -10,12 +10,10 @@ import sys
 import pytest
 from places import ROOT
 
-from qa.ask import AskConfig, as_text, snippet
-from qa.ask import main as ask
+from qa.ask import AskOptions, as_text, ask, snippet
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
-from qa.evaluate import EvaluateConfig
-from qa.evaluate import main as evaluate
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.reader import Answer
 from qa.runtime.engines import run_length
 
@@ -36,7 +34,7 @@ PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
     file = tmp_path / "passage.txt"
     file.write_bytes(passage.encode())
-    (answer,) = ask(AskConfig(model=make_bundle(), question=(question,), context=file, json=True, threads=1))
+    (answer,) = ask(AskOptions(model=make_bundle(), question=(question,), context=file, json=True, threads=1))
     result = json.loads(capsys.readouterr().out)
     assert (result["answer"], result["start"], result["end"]) == (answer.text, answer.start, answer.end)
     for candidate in result["n_best"]:
@@ -57,11 +55,11 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
     file = tmp_path / "passage.txt"
     file.write_text(PASSAGE, encoding="utf-8")
     questions = ("Who?", "When?")
-    answers = ask(AskConfig(model=make_bundle(), question=questions, context=file, json=True, threads=1))
+    answers = ask(AskOptions(model=make_bundle(), question=questions, context=file, json=True, threads=1))
     results = json.loads(capsys.readouterr().out)
     assert [result["question"] for result in results] == list(questions)
     assert [result["answer"] for result in results] == [answer.text for answer in answers]
-    assert ask(AskConfig(model=make_bundle(), question=questions, context=file, threads=1)) == answers
+    assert ask(AskOptions(model=make_bundle(), question=questions, context=file, threads=1)) == answers
     blocks = [as_text(q, a, PASSAGE, str(file)) for q, a in zip(questions, answers, strict=True)]
     assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
 
@@ -69,13 +67,13 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
 def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys):
     file = tmp_path / "passage.txt"
     file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
-    ask(AskConfig(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
+    ask(AskOptions(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
     result = json.loads(capsys.readouterr().out)[0]
     assert result["n_windows"] == 16 < result["n_windows_in_text"]
-    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, threads=1))
+    ask(AskOptions(model=make_bundle(), question=("Who?",), context=file, threads=1))
     told = f"read the 16 of {result['n_windows_in_text']} windows that share most with the question"
     assert capsys.readouterr().out.endswith(f"  {told}; --read-all reads all\n")
-    ask(AskConfig(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
+    ask(AskOptions(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
     assert "windows" not in capsys.readouterr().out
 
 
@@ -84,14 +82,14 @@ def test_a_question_that_is_cut_is_said(make_bundle, tmp_path, capsys):
     file.write_text(PASSAGE, encoding="utf-8")
     longest = open_bundle(make_bundle()).settings.max_question_length
     for n, note in ((longest, False), (longest + 1, True)):
-        ask(AskConfig(model=make_bundle(), question=("who " * n,), context=file, threads=1))
+        ask(AskOptions(model=make_bundle(), question=("who " * n,), context=file, threads=1))
         told = f"  question truncated to {longest} of {n} tokens; shorten it\n"
         assert capsys.readouterr().out.endswith(told) == note
 
 
 def test_the_readme_shows_what_is_printed(capsys):
     """With the shipped model; the share is of this release of LiteRT, so its digits are left out."""
-    ask(AskConfig(question=("Who stayed in orbit?",), context=ROOT / "docs" / "apollo.txt", threads=1))
+    ask(AskOptions(question=("Who stayed in orbit?",), context=ROOT / "docs" / "apollo.txt", threads=1))
     printed = capsys.readouterr().out.replace(f"{ROOT}/", "")
     shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("    Who stayed in orbit?\n")[2]
     for line in printed.splitlines()[1:4]:
@@ -161,35 +159,35 @@ def stdin(monkeypatch):
 def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundle, stdin, tmp_path, capsys):
     (tmp_path / "p.txt").write_bytes(PASSAGE.encode())
     stdin(PASSAGE.encode())
-    piped = ask(AskConfig(model=make_bundle(), question=("Who?",), threads=1))
+    piped = ask(AskOptions(model=make_bundle(), question=("Who?",), threads=1))
     assert "(standard input):" in capsys.readouterr().out
-    config = AskConfig(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1)
+    config = AskOptions(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1)
     assert piped == ask(config)
 
 
 def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b"abc\xff\xfe")
     with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
-        ask(AskConfig(model=make_bundle(), question=("?",), context=tmp_path / "p"))
+        ask(AskOptions(model=make_bundle(), question=("?",), context=tmp_path / "p"))
     for path, what in ((tmp_path, "is a folder"), (tmp_path / "absent", "no such file")):
         with pytest.raises(OptionError, match=what):
-            ask(AskConfig(model=make_bundle(), question=("?",), context=path))
+            ask(AskOptions(model=make_bundle(), question=("?",), context=path))
     stdin(b"\xff")
     with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
-        ask(AskConfig(model=make_bundle(), question=("?",)))
+        ask(AskOptions(model=make_bundle(), question=("?",)))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OptionError, match="standard input is closed"):
-        ask(AskConfig(model=make_bundle(), question=("?",)))
+        ask(AskOptions(model=make_bundle(), question=("?",)))
 
 
 def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):
     out = tmp_path / "predictions.json"
-    result = evaluate(EvaluateConfig(data=str(small_squad), model=make_bundle(), out=out))
+    result = evaluate(EvaluateOptions(data=str(small_squad), model=make_bundle(), out=out))
     assert json.loads(capsys.readouterr().out) == result
     assert list(result)[:3] == ["exact", "f1", "total"]
     answerable = {"HasAns_exact", "HasAns_f1", "HasAns_total"}
     assert answerable | {"n_windows", "best_f1", "best_f1_thresh"} <= result.keys()
-    scored = evaluate(EvaluateConfig(data=str(small_squad), predictions=out))
+    scored = evaluate(EvaluateOptions(data=str(small_squad), predictions=out))
     assert scored == {key: result[key] for key in scored}
 
 

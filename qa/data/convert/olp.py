@@ -38,7 +38,7 @@ _TWO_NAMES = re.compile(r"([^\W\d]\S+)\s+([^\W\d]\S+)")
 
 
 @dataclass(frozen=True)
-class OLPConfig:
+class OLPOptions:
     """Convert articles in the OLP layout to SQuAD 2.0."""
 
     tokens: tuple[Path, ...]
@@ -54,15 +54,15 @@ class OLPConfig:
         check_out(self.out, [*self.tokens, *self.questions, *self.annotations])
 
 
-def match_files(config: OLPConfig) -> dict[str, tuple[Path, Path, Path]]:
+def match_files(options: OLPOptions) -> dict[str, tuple[Path, Path, Path]]:
     """Return {article: (tokens, questions, annotations)}. OptionError names a file that fits no others."""
-    if len(config.tokens) == len(config.questions) == len(config.annotations) == 1:
-        return {config.tokens[0].stem: (config.tokens[0], config.questions[0], config.annotations[0])}
+    if len(options.tokens) == len(options.questions) == len(options.annotations) == 1:
+        return {options.tokens[0].stem: (options.tokens[0], options.questions[0], options.annotations[0])}
     tables: dict[str, dict[str, Path]] = {}
     for flag, paths in (
-        ("--tokens", config.tokens),
-        ("--questions", config.questions),
-        ("--annotations", config.annotations),
+        ("--tokens", options.tokens),
+        ("--questions", options.questions),
+        ("--annotations", options.annotations),
     ):
         tables[flag] = {}
         for path in paths:
@@ -235,9 +235,9 @@ def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report)
     return {"title": title, "paragraphs": [{"context": text, "qas": qas}]}
 
 
-def main(config: OLPConfig) -> Report:
+def convert_olp(options: OLPOptions) -> Report:
     """Convert every article, write the file and its log, and print the counts."""
     report = Report()
-    articles = [convert_article(title, tables, report) for title, tables in match_files(config).items()]
+    articles = [convert_article(title, tables, report) for title, tables in match_files(options).items()]
     asked = [a for a in articles if a["paragraphs"][0]["qas"]]
-    return finish(config.out, asked, "OLP as SQuAD 2.0", report)
+    return finish(options.out, asked, "OLP as SQuAD 2.0", report)

@@ -14,7 +14,7 @@ VERSION = "v2.0"
 
 
 @dataclass(frozen=True)
-class RowsConfig:
+class RowsOptions:
     """Convert flat records {question, context, answer or answers} to SQuAD 2.0.
 
     An empty answer says that the context does not answer the question. `answer_start`, `id` and `title` are
@@ -113,14 +113,14 @@ def _place(text: str, start: int | None, context: str) -> tuple[str, int]:
     return text, first
 
 
-def main(config: RowsConfig) -> Report:
+def convert_rows(options: RowsOptions) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
-    articles = convert(config.file, read_records(config.file, config.split), report)
-    return finish(config.out, articles, VERSION, report)
+    articles = convert(options.file, read_records(options.file, options.split), report)
+    return finish(options.out, articles, VERSION, report)
 
 
 def convert_silently(path: Path, out: Path, split: str) -> None:
-    """Convert as `main` does, and print nothing."""
+    """Convert as `convert_rows` does, and print nothing."""
     report = Report()
     write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)

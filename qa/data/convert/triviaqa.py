@@ -38,7 +38,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class TriviaQAConfig:
+class TriviaQAOptions:
     """Convert a question file of TriviaQA (wikipedia-train.json, web-dev.json, ...) to SQuAD 2.0."""
 
     questions: Path
@@ -171,34 +171,34 @@ def _aliases(answer: dict[str, Any], path: Path, row: str) -> frozenset[str]:
     return frozenset(name for name in names if isinstance(name, str))
 
 
-def read_context(config: TriviaQAConfig, folder: str, filename: str) -> str | None:
+def read_context(options: TriviaQAOptions, folder: str, filename: str) -> str | None:
     """Return the first words of a document, None without such a file. Raises UnicodeDecodeError."""
-    path = find_evidence(config.evidence / folder, filename)
-    return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), config.max_words)
+    path = find_evidence(options.evidence / folder, filename)
+    return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), options.max_words)
 
 
-def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
+def convert(options: TriviaQAOptions, report: Report) -> list[dict[str, Any]]:
     """Return SQuAD articles, one for each document, with the questions it answers."""
     articles: dict[tuple[str, str], dict[str, Any]] = {}
     seen: set[str] = set()
-    for pair in read_pairs(config.questions, report):
+    for pair in read_pairs(options.questions, report):
         if pair.id in seen:
-            report.drop(config.questions, pair.row, pair.filename, "question and document listed twice")
+            report.drop(options.questions, pair.row, pair.filename, "question and document listed twice")
             continue
         seen.add(pair.id)
         try:
-            context = read_context(config, pair.folder, pair.filename)
+            context = read_context(options, pair.folder, pair.filename)
         except UnicodeDecodeError as error:
             detail = f"byte {error.start}"
-            report.drop(config.questions, pair.row, pair.filename, "document is not UTF-8", detail)
+            report.drop(options.questions, pair.row, pair.filename, "document is not UTF-8", detail)
             continue
         if context is None:
-            report.drop(config.questions, pair.row, pair.filename, "document is missing", pair.question)
+            report.drop(options.questions, pair.row, pair.filename, "document is missing", pair.question)
             continue
         place = first_mention(pair.aliases, context, words_of(context))
         if place is None:
-            reason = f"no alias in the document's first {config.max_words:,} words"
-            report.drop(config.questions, pair.row, pair.filename, reason, pair.question)
+            reason = f"no alias in the document's first {options.max_words:,} words"
+            report.drop(options.questions, pair.row, pair.filename, reason, pair.question)
             continue
         start, end = place
         answers = [{"text": context[start:end], "answer_start": start}]
@@ -212,7 +212,7 @@ def convert(config: TriviaQAConfig, report: Report) -> list[dict[str, Any]]:
     return list(articles.values())
 
 
-def main(config: TriviaQAConfig) -> Report:
+def convert_triviaqa(options: TriviaQAOptions) -> Report:
     """Convert every pair, write the file and its log, and print the counts."""
     report = Report()
-    return finish(config.out, convert(config, report), "TriviaQA as SQuAD 2.0", report)
+    return finish(options.out, convert(options, report), "TriviaQA as SQuAD 2.0", report)

@@ -20,10 +20,9 @@ from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
 from qa.bundles.manifest import StageRecord
 from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
-from qa.data.sample import SampleConfig
-from qa.data.sample import main as sample
-from qa.evaluate import EvaluateConfig
-from qa.evaluate import main as evaluate
+from qa.data.sample import SampleOptions
+from qa.data.sample import write_sample as sample
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.formats.registry import CONFIG, FORMATS
 from qa.text.settings import QASettings
 
@@ -89,7 +88,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     assert "s-onnx itself was not scored" in text
 
     scored = export(OnnxOptions(out=tmp_path / "scored", eval_data=data, **int8))
-    found = evaluate(EvaluateConfig(data, scored.path))
+    found = evaluate(EvaluateOptions(data, scored.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", None)
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (
@@ -203,8 +202,8 @@ def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_referen
     packed = resolve("embedded", "train")
     (tmp_path / "plain.json").write_bytes(gzip.decompress(packed.read_bytes()))
     assert data_reference(tmp_path / "plain.json")["dataset"] == "embedded"
-    sample(SampleConfig(out=tmp_path / "part.json", questions=5, split="train"))
-    sample(SampleConfig(out=tmp_path / "less.json", questions=2, data=str(tmp_path / "part.json")))
+    sample(SampleOptions(out=tmp_path / "part.json", questions=5, split="train"))
+    sample(SampleOptions(out=tmp_path / "less.json", questions=2, data=str(tmp_path / "part.json")))
     part = data_reference(tmp_path / "part.json")
     assert part["made_from"] == embedded_reference
     assert data_reference(tmp_path / "less.json")["made_from"] == part

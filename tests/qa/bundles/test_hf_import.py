@@ -24,11 +24,10 @@ from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
 from qa.base.errors import BundleError, DownloadError, PocketQAError
 from qa.bundles import hf_import as checkpoints
-from qa.bundles.hf_import import CheckpointConfig, open_model, output_beside
+from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
-from qa.evaluate import EvaluateConfig
-from qa.evaluate import main as evaluate
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
@@ -141,7 +140,7 @@ def test_every_stage_takes_a_checkpoint(checkpoint, few, small_squad, tmp_path, 
     exported = export_onnx(OnnxOptions(model=checkpoint, quantize="int8", min_equal_spans=spans))
     assert exported.path == tmp_path / "given" / "bert-qa-onnx-int8"
     assert exported.manifest.parent == imported.reference()
-    assert evaluate(EvaluateConfig(data=str(small_squad), model=checkpoint))["total"] == 24
+    assert evaluate(EvaluateOptions(data=str(small_squad), model=checkpoint))["total"] == 24
 
 
 def assert_told_how_to_decline(printed):
@@ -258,7 +257,7 @@ def small_table(folder):
 def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tmp_path, spoil, message):
     spoil(checkpoint)
     with pytest.raises(PocketQAError, match=message) as caught:
-        checkpoints.main(CheckpointConfig(str(checkpoint), tmp_path / "out"))
+        checkpoints.main(CheckpointOptions(str(checkpoint), tmp_path / "out"))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".out*"))

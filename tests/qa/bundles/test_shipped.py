@@ -21,8 +21,7 @@ from export.exporter import newest_student
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
 from qa import load
-from qa.ask import AskConfig
-from qa.ask import main as ask
+from qa.ask import AskOptions, ask
 from qa.base.errors import BundleError, OptionError
 from qa.bundles import shipped
 from qa.bundles.bundle import CARD, MANIFEST, copy_bundle, open_bundle
@@ -109,7 +108,7 @@ def test_the_files_answer_as_the_student_and_all_answer_most_questions(tmp_path)
 
 def test_it_is_what_is_asked_where_no_model_is_named(tmp_path, capsys):
     (tmp_path / "passage.txt").write_text(PASSAGE)
-    config = AskConfig(question=("Who stayed in orbit?",), context=tmp_path / "passage.txt", threads=1)
+    config = AskOptions(question=("Who stayed in orbit?",), context=tmp_path / "passage.txt", threads=1)
     (answer,) = ask(config)
     assert "Michael Collins" in capsys.readouterr().out
     model = load(threads=1)
@@ -186,6 +185,6 @@ def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
         shipped.shipped("teacher", "--teacher")
     (tmp_path / "passage.txt").write_text("Michael Collins stayed in orbit.")
     with pytest.raises(OptionError, match="--model must be given: "):
-        ask(AskConfig(question=("Who stayed?",), context=tmp_path / "passage.txt"))
+        ask(AskOptions(question=("Who stayed?",), context=tmp_path / "passage.txt"))
     with pytest.raises(OptionError, match="name_or_path must be given: "):
         load()

@@ -7,8 +7,16 @@ import random
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
+from qa.data.augment.augment import (
+    AugmentOptions,
+    alike,
+    augment,
+    holds_answer,
+    replace_noun,
+    swap,
+    write_augmented,
+)
 from qa.data.augment.nouns import nouns
-from qa.data.augment.stage import AugmentConfig, alike, augment, holds_answer, main, replace_noun, swap
 from qa.data.squad import Answer, Example, read_squad
 
 CASTLE = (
@@ -36,7 +44,7 @@ def write(path, examples):
 
 def run(tmp_path, name, **options):
     out = tmp_path / name
-    return main(AugmentConfig(out=out, **options)), read_squad(out), out
+    return write_augmented(AugmentOptions(out=out, **options)), read_squad(out), out
 
 
 def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squad_v2):
@@ -180,4 +188,4 @@ def test_options_are_checked(tmp_path):
         ({"out": path}, "is an input of this command"),
     ]:
         with pytest.raises(OptionError, match=says):
-            AugmentConfig(**({"out": tmp_path / "out.json", "data": str(path)} | options))
+            AugmentOptions(**({"out": tmp_path / "out.json", "data": str(path)} | options))

@@ -7,7 +7,7 @@ import pytest
 from places import SAMPLES
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.data.convert.olp import OLPConfig, locate, main
+from qa.data.convert.olp import OLPOptions, convert_olp, locate
 from qa.data.squad import Answer, read_squad
 
 FOLDER = SAMPLES / "olp"
@@ -29,12 +29,12 @@ def folder(tmp_path):
 
 def config(folder, *names):
     tables = {kind: tuple(folder / kind / f"{name}.csv" for name in names) for kind in KINDS}
-    return OLPConfig(**tables, out=folder.parent / "olp.json")
+    return OLPOptions(**tables, out=folder.parent / "olp.json")
 
 
 def convert(folder, *names):
     settings = config(folder, *names)
-    return main(settings), {e.id: e for e in read_squad(settings.out)}
+    return convert_olp(settings), {e.id: e for e in read_squad(settings.out)}
 
 
 def test_sample_becomes_these_questions(folder):
@@ -218,11 +218,11 @@ def test_article_without_annotations_is_ordinary(folder):
 
 def test_questions_without_their_article_are_refused(folder):
     given = config(folder, "harbour-meadow", "peak-delta")
-    settings = OLPConfig(given.tokens[:1], given.questions, given.annotations, given.out)
+    settings = OLPOptions(given.tokens[:1], given.questions, given.annotations, given.out)
     with pytest.raises(OptionError, match=r"--questions .*csv: no table called peak-delta among --tokens"):
-        main(settings)
+        convert_olp(settings)
     with pytest.raises(OptionError, match="has the same name; one table for each article"):
-        main(OLPConfig(given.tokens[:1] * 2, given.questions, given.annotations, given.out))
+        convert_olp(OLPOptions(given.tokens[:1] * 2, given.questions, given.annotations, given.out))
 
 
 def test_nothing_convertible_is_an_error_with_the_reasons(folder):
@@ -237,4 +237,4 @@ def test_nothing_convertible_is_an_error_with_the_reasons(folder):
 def test_an_input_is_never_overwritten(folder):
     given = config(folder, "peak-delta")
     with pytest.raises(OptionError, match="is an input of this command"):
-        OLPConfig(given.tokens, given.questions, given.annotations, given.questions[0])
+        OLPOptions(given.tokens, given.questions, given.annotations, given.questions[0])

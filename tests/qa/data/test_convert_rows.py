@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.data.convert.rows import RowsConfig, main
+from qa.data.convert.rows import RowsOptions, convert_rows
 from qa.data.datasets import check_not_dev, resolve
 from qa.data.squad import Answer, read_squad
 
@@ -79,7 +79,7 @@ FORMATS = {
 def test_every_format_gives_the_same_questions_and_lists_what_it_left_out(tmp_path, name, capsys):
     FORMATS[name](tmp_path / name)
     out = tmp_path / "out.json"
-    main(RowsConfig(str(tmp_path / name), out))
+    convert_rows(RowsOptions(str(tmp_path / name), out))
     examples = {e.id: e for e in read_squad(out)}
     assert {i: e.answers for i, e in examples.items()} == {
         "a": (Answer("May", 25),),
@@ -182,7 +182,7 @@ def record(**changes):
 
 def converted(tmp_path, *records):
     (tmp_path / "in.json").write_text(json.dumps(list(records)), encoding="utf-8")
-    main(RowsConfig(str(tmp_path / "in.json"), tmp_path / "out.json"))
+    convert_rows(RowsOptions(str(tmp_path / "in.json"), tmp_path / "out.json"))
     return [(e.id, e.answers) for e in read_squad(tmp_path / "out.json")]
 
 
@@ -237,7 +237,7 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
 def test_a_wrong_file_is_refused_in_one_line(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SquadFormatError, match=message) as caught:
-        main(RowsConfig(str(tmp_path / name), tmp_path / "out.json"))
+        convert_rows(RowsOptions(str(tmp_path / name), tmp_path / "out.json"))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.json").exists()
 
@@ -250,11 +250,11 @@ def test_where_nothing_can_be_used_nothing_is_written(tmp_path):
 
 def test_a_folder_without_arrow_files_and_a_missing_library_are_explained(tmp_path):
     with pytest.raises(SquadFormatError, match=r"no \.arrow files"):
-        main(RowsConfig(str(tmp_path), tmp_path / "out.json"))
+        convert_rows(RowsOptions(str(tmp_path), tmp_path / "out.json"))
     with pytest.raises(SquadFormatError, match=r"a folder without \.arrow files"):
         resolve(str(tmp_path), "dev")
     with pytest.raises(OptionError, match="hub:x"):
-        main(RowsConfig("hub:x", tmp_path / "out.json"))
+        convert_rows(RowsOptions("hub:x", tmp_path / "out.json"))
 
 
 def test_squad_errors_name_the_command(tmp_path):

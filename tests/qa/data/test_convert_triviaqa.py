@@ -10,7 +10,7 @@ from places import SAMPLES
 
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data import squad
-from qa.data.convert.triviaqa import TriviaQAConfig, first_mention, first_words, main, words_of
+from qa.data.convert.triviaqa import TriviaQAOptions, convert_triviaqa, first_mention, first_words, words_of
 from qa.data.squad import Answer, read_squad
 
 FOLDER = SAMPLES / "triviaqa"
@@ -23,13 +23,13 @@ def folder(tmp_path):
 
 
 def config(folder, **options):
-    return TriviaQAConfig(
+    return TriviaQAOptions(
         folder / "qa" / "web-train.json", folder / "evidence", folder.parent / "out.json", **options
     )
 
 
 def convert(folder, **options):
-    report = main(config(folder, **options))
+    report = convert_triviaqa(config(folder, **options))
     return report, {e.id: e for e in read_squad(folder.parent / "out.json")}
 
 
@@ -170,7 +170,7 @@ def test_unreadable_question_file_is_refused(folder):
 
 def test_wrong_evidence_folder_is_refused(folder):
     with pytest.raises(OptionError, match="--evidence must be a folder that holds the folders wikipedia"):
-        TriviaQAConfig(folder / "qa" / "web-train.json", folder / "evidence" / "web", folder / "out.json")
+        TriviaQAOptions(folder / "qa" / "web-train.json", folder / "evidence" / "web", folder / "out.json")
 
 
 def test_a_full_disk_leaves_neither_data_nor_log(folder, monkeypatch):

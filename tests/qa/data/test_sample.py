@@ -7,13 +7,13 @@ import pytest
 
 from qa.base.errors import OptionError
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.sample import SampleConfig, main
+from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import read_squad
 
 
 def test_questions_are_evenly_spaced_and_untouched(tmp_path, capsys):
     everything = read_squad(resolve(EMBEDDED, "dev"))
-    main(SampleConfig(tmp_path / "few.json", 50))
+    write_sample(SampleOptions(tmp_path / "few.json", 50))
     few = read_squad(tmp_path / "few.json")
     assert f"50 of {len(everything):,} questions" in capsys.readouterr().out
     places = [everything.index(example) for example in few]  # equal in every field
@@ -23,29 +23,29 @@ def test_questions_are_evenly_spaced_and_untouched(tmp_path, capsys):
     assert places[0] < max(steps)
     assert places[-1] >= len(everything) - max(steps)
     again = tmp_path / "again.json"
-    main(SampleConfig(again, 50))
+    write_sample(SampleOptions(again, 50))
     assert again.read_bytes() == (tmp_path / "few.json").read_bytes()
 
 
 def test_the_split_of_a_named_data_set_can_be_chosen(tmp_path):
-    main(SampleConfig(tmp_path / "few.json", 7, split="train"))
+    write_sample(SampleOptions(tmp_path / "few.json", 7, split="train"))
     train = {e.id for e in read_squad(resolve(EMBEDDED, "train"))}
     assert {e.id for e in read_squad(tmp_path / "few.json")} < train
 
 
 def test_of_fewer_questions_all_are_taken(tmp_path):
-    main(SampleConfig(tmp_path / "all.json", 10**6))
+    write_sample(SampleOptions(tmp_path / "all.json", 10**6))
     assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))
 
 
 def test_what_cannot_be_is_refused(tmp_path):
     with pytest.raises(OptionError, match="--questions must be at least 1"):
-        SampleConfig(tmp_path / "none.json", 0)
+        SampleOptions(tmp_path / "none.json", 0)
     data = tmp_path / "data.json"
     answer = {"text": "b", "answer_start": 2}
     paragraph = {"context": "a b", "qas": [{"id": "1", "question": "?", "answers": [answer]}]}
     data.write_text(json.dumps({"version": "1.1", "data": [{"title": "t", "paragraphs": [paragraph]}]}))
     before = data.read_bytes()
     with pytest.raises(OptionError, match="is an input"):
-        main(SampleConfig(data, 1, str(data)))
+        write_sample(SampleOptions(data, 1, str(data)))
     assert data.read_bytes() == before

@@ -11,7 +11,7 @@ from qa.base.journal import Journal
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import Example, read_squad
-from qa.evaluate import EvaluateConfig, main
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.evaluation import predict as prediction
 from qa.evaluation.predict import evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
@@ -47,7 +47,7 @@ def test_a_log_gets_lines_about_a_long_evaluation(
 ):
     """Every evaluation is a long one here; stderr is no terminal."""
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
-    n_questions = main(EvaluateConfig(str(small_squad), make_bundle()))["total"]
+    n_questions = evaluate(EvaluateOptions(str(small_squad), make_bundle()))["total"]
     lines = [
         line for line in capsys.readouterr().err.splitlines() if f" of {n_questions} questions (" in line
     ]
@@ -56,8 +56,8 @@ def test_a_log_gets_lines_about_a_long_evaluation(
 
 
 def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, tmp_path, monkeypatch, capsys):
-    config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "stopped.json")
-    straight = main(EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "straight.json"))
+    config = EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "stopped.json")
+    straight = evaluate(EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "straight.json"))
     capsys.readouterr()
     seen = []
 
@@ -69,17 +69,17 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
 
     monkeypatch.setattr(prediction, "run_windows", tenth_stops)
     with pytest.raises(KeyboardInterrupt):
-        main(config)
+        evaluate(config)
     assert "stopped; run the same command to continue from" in capsys.readouterr().err
     assert not config.out.exists()
-    assert main(config) == straight
+    assert evaluate(config) == straight
     assert len(seen) == 1 + len(read_squad(small_squad)), "what was answered before is not asked again"
     assert config.out.read_bytes() == (tmp_path / "straight.json").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stopped.json", "straight.json"]
 
 
 def test_named_data_are_scored_on_their_dev_part(make_bundle):
-    assert main(EvaluateConfig("embedded", make_bundle()))["total"] == len(
+    assert evaluate(EvaluateOptions("embedded", make_bundle()))["total"] == len(
         read_squad(resolve("embedded", "dev"))
     )
 
@@ -89,19 +89,21 @@ def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squ
     best F1."""
     model = tiny_export("onnx").path
     out = tmp_path / "answers.json"
-    found = {t: main(EvaluateConfig(str(small_squad), model, out=out, null_threshold=t)) for t in (1e9, -1e9)}
+    found = {
+        t: evaluate(EvaluateOptions(str(small_squad), model, out=out, null_threshold=t)) for t in (1e9, -1e9)
+    }
     assert set(json.loads(out.read_text()).values()) == {""}
     best = found[1e9]["best_f1_thresh"]
     assert found[-1e9]["best_f1_thresh"] == best, "the best does not depend on the one that is used"
-    assert main(EvaluateConfig(str(small_squad), model, null_threshold=best))["f1"] == pytest.approx(
+    assert evaluate(EvaluateOptions(str(small_squad), model, null_threshold=best))["f1"] == pytest.approx(
         found[1e9]["best_f1"]
     )
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --predictions"):
-        EvaluateConfig(str(small_squad), predictions=out, null_threshold=2.0)
+        EvaluateOptions(str(small_squad), predictions=out, null_threshold=2.0)
 
 
 def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp_path):
-    config = EvaluateConfig(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
+    config = EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
     bundle = open_bundle(make_bundle())
     run = {
         "bundle": bundle.sha256,
@@ -110,7 +112,7 @@ def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp
     }
     other = Journal(config.out, run)
     with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):
-        main(config)
+        evaluate(config)
     other.close()
-    main(config)
+    evaluate(config)
     assert len(json.loads(config.out.read_text())) == 24

@@ -32,7 +32,7 @@ _VAGUE = re.compile(
 
 
 @dataclass(frozen=True)
-class AugmentConfig:
+class AugmentOptions:
     """Add unanswerable questions to SQuAD data: swapped between passages, and with one noun replaced."""
 
     out: Path
@@ -196,12 +196,12 @@ def with_added(articles: list[dict[str, Any]], added: list[Added]) -> list[dict[
     return result
 
 
-def main(config: AugmentConfig) -> list[Added]:
+def write_augmented(options: AugmentOptions) -> list[Added]:
     """Write the data with the added questions and their log, and print how many there are."""
-    path = resolve(config.data, "train")
+    path = resolve(options.data, "train")
     examples = read_squad(path)
-    added = augment(examples, config.share, config.seed)
-    wanted = round(config.share * len(examples))
+    added = augment(examples, options.share, options.seed)
+    wanted = round(options.share * len(examples))
     if not added:
         raise SquadFormatError(
             f"{path}: no question could be added of {wanted} wanted; are there answerable ones, and two "
@@ -210,13 +210,13 @@ def main(config: AugmentConfig) -> list[Added]:
     columns = ("id", "kind", "source", "old", "new", "question")
     rows = tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)])
     articles = with_added(read_json(path)["data"], added)
-    log = log_path(config.out, LOG_SUFFIX)
-    write_squad(config.out, articles, "augmented SQuAD 2.0", data_reference(path), (log, rows))
+    log = log_path(options.out, LOG_SUFFIX)
+    write_squad(options.out, articles, "augmented SQuAD 2.0", data_reference(path), (log, rows))
     kinds = Counter(a.kind for a in added)
-    print(f"{config.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
+    print(f"{options.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
     print(
         f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, "
         f"{wanted:,} wanted"
     )
-    say_next("finetune", "--data", config.out, "--out", "BUNDLE")
+    say_next("finetune", "--data", options.out, "--out", "BUNDLE")
     return added

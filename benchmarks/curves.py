@@ -24,7 +24,7 @@ Curve = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class CurvesConfig:
+class CurvesOptions:
     """Draw the losses of distillation of several runs."""
 
     runs: tyro.conf.Positional[tuple[Path, ...]]
@@ -65,19 +65,19 @@ def averaged(points: Sequence[tuple[int, float]]) -> Curve:
     return [(float(steps[part[-1]]) + 1, float(values[part].mean())) for part in parts]
 
 
-def main(config: CurvesConfig) -> None:
+def print_curves(options: CurvesOptions) -> None:
     """Draw the curves, and print the first and last value of each."""
-    losses = {run.resolve().name: curves(run) for run in config.runs}
+    losses = {run.resolve().name: curves(run) for run in options.runs}
     panels = [
         Panel(title, "steps", {name: terms[term] for name, terms in losses.items()})
         for term, title in TERMS.items()
     ]
-    config.plot.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(config.plot, panels_svg(panels))
+    options.plot.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(options.plot, panels_svg(panels))
     for name, terms in losses.items():
         ends = ", ".join(f"{term} {curve[0][1]:.2f} to {curve[-1][1]:.2f}" for term, curve in terms.items())
         print(f"{name}: {terms['hard'][-1][0]:,.0f} steps; {ends} (means over the first and last hundredth)")
-    print(f"plot: {config.plot}")
+    print(f"plot: {options.plot}")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ NAME = "differences"
 
 
 @dataclass(frozen=True)
-class DifferencesConfig:
+class DifferencesOptions:
     """Compare the answers of models with those of a baseline, question by question."""
 
     rows: tyro.conf.Positional[Path]
@@ -70,27 +70,27 @@ def read_f1(rows: Path, data: Path, examples: list[Example]) -> dict[str, np.nda
     return f1
 
 
-def chosen(config: DifferencesConfig, models: Mapping[str, Scores]) -> dict[str, Scores]:
+def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[str, Scores]:
     """Return the baseline and the models of --models. OptionError when one is unknown."""
     known = ", ".join(models)
-    check_option(config.baseline in models, "--baseline", config.baseline, f"one of {known}")
-    for model in config.models or ():
+    check_option(options.baseline in models, "--baseline", options.baseline, f"one of {known}")
+    for model in options.models or ():
         check_option(model in models, "--models", model, f"among {known}")
     return {
         name: scores
         for name, scores in models.items()
-        if config.models is None or name in (config.baseline, *config.models)
+        if options.models is None or name in (options.baseline, *options.models)
     }
 
 
-def main(config: DifferencesConfig) -> str:
+def print_differences(options: DifferencesOptions) -> str:
     """Print the table, or write it into a file. Returns it as text."""
-    data = resolve(config.data, "dev")
+    data = resolve(options.data, "dev")
     examples = read_squad(data)
-    models = chosen(config, by_seed(read_f1(config.rows, data, examples)))
+    models = chosen(options, by_seed(read_f1(options.rows, data, examples)))
     articles = [example.title for example in examples]
-    table = difference_table(models, config.baseline, articles, data.name)
-    return show([table], config.write, config.name)
+    table = difference_table(models, options.baseline, articles, data.name)
+    return show([table], options.write, options.name)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PhoneConfig:
+class PhoneOptions:
     """Time a TFLite export on a phone with LiteRT's benchmark_model over adb."""
 
     model: Path
@@ -34,7 +34,7 @@ class PhoneConfig:
         check_option(self.binary.is_file(), "--binary", self.binary, "the file benchmark_model")
 
 
-def main(config: PhoneConfig) -> "list[AnyResult]":
+def measure_on_phone(options: PhoneOptions) -> "list[AnyResult]":
     """Time the model, append the results and print the phone's table. Returns this run's results."""
     from benchmarks.measure.benchmark_model import measure_on_phone  # here, so that --help loads no PyTorch
     from benchmarks.measure.command_line import command_line_of
@@ -45,10 +45,10 @@ def main(config: PhoneConfig) -> "list[AnyResult]":
     from export.android.check import open_tflite
     from qa.bundles.hf_import import output_beside
 
-    bundle = open_tflite(config.model)
-    file = ResultFile(config.rows or output_beside(config.model, "rows").with_name("rows.jsonl"))
-    command = command_line_of("-m benchmarks.phone", config)
-    results = measure_on_phone(bundle, config.binary, config.serial, file, command)
+    bundle = open_tflite(options.model)
+    file = ResultFile(options.rows or output_beside(options.model, "rows").with_name("rows.jsonl"))
+    command = command_line_of("-m benchmarks.phone", options)
+    results = measure_on_phone(bundle, options.binary, options.serial, file, command)
     groups = collect(file.all, newest_order(file.all))
     phone = str(results[0].machine)
     show(view_tables([g for g in groups if g.on_phone and g.machine == phone], "latency"), None, "latency")

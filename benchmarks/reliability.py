@@ -27,7 +27,7 @@ class Evaluated(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class ReliabilityConfig:
+class ReliabilityOptions:
     """Draw how often results of each probability were right."""
 
     results: tyro.conf.Positional[tuple[Path, ...]]
@@ -51,21 +51,21 @@ def read_result(path: Path) -> Evaluated:
         ) from None
 
 
-def main(config: ReliabilityConfig) -> None:
+def print_reliability(options: ReliabilityOptions) -> None:
     """Draw the plots, and print the calibration errors."""
-    results = [(path.stem, read_result(path)) for path in config.results]
+    results = [(path.stem, read_result(path)) for path in options.results]
     panels = [
         reliability_panel(name, result.reliability, result.uncalibrated_reliability)
         for name, result in results
     ]
-    config.plot.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(config.plot, panels_svg(panels))
+    options.plot.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(options.plot, panels_svg(panels))
     for name, result in results:
         print(
             f"{name}: expected calibration error {result.calibration_error:.1f} percentage points, "
             f"{result.uncalibrated_calibration_error:.1f} before calibration"
         )
-    print(f"plot: {config.plot}")
+    print(f"plot: {options.plot}")
 
 
 if __name__ == "__main__":

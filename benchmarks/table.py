@@ -33,7 +33,7 @@ HINTS = {
 
 
 @dataclass(frozen=True)
-class TableConfig:
+class TableOptions:
     """Show results as tables."""
 
     rows: tyro.conf.Positional[Path]
@@ -66,35 +66,35 @@ class TableConfig:
             check_markers(self.write, self.name or self.view)
 
 
-def main(config: TableConfig) -> str:
+def print_tables(options: TableOptions) -> str:
     """Print the tables, or write them into a file. Return them as text."""
-    results = chosen_results(config)
+    results = chosen_results(options)
     groups = collect(results, newest_order(results))
-    tables = view_tables(groups, "summary" if config.view == FAMILY else config.view)
+    tables = view_tables(groups, "summary" if options.view == FAMILY else options.view)
     if not tables:
-        view = f"{config.view} of {config.data}" if config.data else config.view
+        view = f"{options.view} of {options.data}" if options.data else options.view
         on_phone = any(group.on_phone for group in groups)
-        hint = HINTS.get(config.view, "; use --view latency for results of a phone" if on_phone else "")
-        raise OptionError(f"{config.rows}: has no results for the view {view}{hint}")
-    if config.plot is not None:
+        hint = HINTS.get(options.view, "; use --view latency for results of a phone" if on_phone else "")
+        raise OptionError(f"{options.rows}: has no results for the view {view}{hint}")
+    if options.plot is not None:
         from benchmarks.show.model_plots import write_latency_plot
 
-        write_latency_plot(groups[0], config.plot)
-    return show(tables, config.write, config.name or config.view, markdown=config.markdown)
+        write_latency_plot(groups[0], options.plot)
+    return show(tables, options.write, options.name or options.view, markdown=options.markdown)
 
 
-def chosen_results(config: TableConfig) -> list[AnyResult]:
+def chosen_results(options: TableOptions) -> list[AnyResult]:
     """Return the results of the chosen data and models."""
-    results = read_results(config.rows)
-    if config.data is not None:
-        results = [r for r in results if r.data and r.data.name == config.data]
-    if config.view == FAMILY:
+    results = read_results(options.rows)
+    if options.data is not None:
+        results = [r for r in results if r.data and r.data.name == options.data]
+    if options.view == FAMILY:
         results = [r for r in results if r.toolchain is None]
-    if config.models is not None:
+    if options.models is not None:
         known = sorted({r.model for r in results})
-        unknown = sorted(set(config.models) - set(known))
+        unknown = sorted(set(options.models) - set(known))
         check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
-        results = [r for r in results if r.model in config.models]
+        results = [r for r in results if r.model in options.models]
     return results
 
 

@@ -1,4 +1,4 @@
-"""Options of the exports, of the check of the Android app, and of the page."""
+"""Options of the exports and of the page."""
 
 import math
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from tyro.conf import arg
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import Expert
-from qa.data.datasets import EMBEDDED
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
 
 
@@ -125,27 +124,6 @@ class TFLiteOptions(ExportOptions):
                 self.lengths,
                 "positive numbers in ascending order, each once",
             )
-
-
-@dataclass(frozen=True)
-class AndroidOptions:
-    """Check on the JVM that the Android app accepts a TFLite bundle and gives Python's answers."""
-
-    model: Path
-    """TFLite bundle to check; its model.tflite is the file to sideload."""
-    questions: int = 50
-    """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
-    data: str = EMBEDDED
-    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their dev part)."""
-
-    push: bool = False
-    """Put the model on the phone that adb sees and open the app on it, instead of comparing."""
-    serial: str | None = None
-    """Serial number of the phone, where adb sees several (adb devices lists them)."""
-
-    def __post_init__(self) -> None:
-        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
-        check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
 
 
 @dataclass(frozen=True)

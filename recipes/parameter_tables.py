@@ -45,7 +45,7 @@ MARKERS_NAME = "parameters"
 
 
 @dataclass(frozen=True)
-class ParametersConfig:
+class ParametersOptions:
     """Show the parameter counts of all models."""
 
     write: Path | None = None
@@ -101,7 +101,7 @@ def head_table() -> Table:
     return text_table("Parameters of the heads", headings, cells)
 
 
-def main(config: ParametersConfig) -> str:
+def main(config: ParametersOptions) -> str:
     """Print the tables, or write them into a file. Return them as text."""
     with torch.device("meta"):  # without memory for the weights
         tables = [model_table(), head_table()]
@@ -109,4 +109,4 @@ def main(config: ParametersConfig) -> str:
 
 
 if __name__ == "__main__":
-    run_with(ParametersConfig, lambda: main)
+    run_with(ParametersOptions, lambda: main)

@@ -83,7 +83,7 @@ CASES = {
 
 
 @dataclass(frozen=True)
-class SpeedConfig:
+class SpeedOptions:
     """Measure the speed and memory of training, in turns with transformers' Trainer."""
 
     teacher: Path
@@ -115,7 +115,7 @@ class SpeedConfig:
         check_option(1 <= self.threads <= cores, "--threads", self.threads, f"between 1 and {cores}")
 
 
-def chosen_windows(config: SpeedConfig, bundle: Bundle) -> list[Window]:
+def chosen_windows(config: SpeedOptions, bundle: Bundle) -> list[Window]:
     """Return the windows of the steps, their lengths distributed as in the data. OptionError when too few."""
     windows = make_windows(read_squad(resolve(config.data, "train")), bundle.tokenizer, bundle.settings)
     n = config.batch_size * (WARMUP_STEPS + config.steps)
@@ -132,7 +132,7 @@ def widened(batch: Mapping[str, Tensor], length: int) -> dict[str, Tensor]:
     }
 
 
-def train_here(config: SpeedConfig, case: Case, bundle: Bundle, work: Path, after_step: AfterStep) -> None:
+def train_here(config: SpeedOptions, case: Case, bundle: Bundle, work: Path, after_step: AfterStep) -> None:
     """Train with the project's Trainer."""
     windows = chosen_windows(config, bundle)
     teacher = QAModel.from_pretrained(bundle.path)
@@ -164,7 +164,7 @@ def train_here(config: SpeedConfig, case: Case, bundle: Bundle, work: Path, afte
 
 
 def train_with_transformers(
-    config: SpeedConfig, case: Case, bundle: Bundle, work: Path, after_step: AfterStep
+    config: SpeedOptions, case: Case, bundle: Bundle, work: Path, after_step: AfterStep
 ) -> None:
     """Train with transformers' Trainer and question-answering model."""
     teacher = QAModel.from_pretrained(bundle.path)
@@ -196,7 +196,7 @@ def train_with_transformers(
     transformers.Trainer(model, arguments, collate, examples, callbacks=[Callback()]).train()
 
 
-def measure(config: SpeedConfig, name: str) -> Speed:
+def measure(config: SpeedOptions, name: str) -> Speed:
     """Train one case in this process. On a GPU the peak is that of PyTorch's tensors."""
     os.sched_setaffinity(0, this_host().cores_for(config.threads))
     torch.set_num_threads(config.threads)
@@ -220,7 +220,7 @@ def measure(config: SpeedConfig, name: str) -> Speed:
     return config.batch_size * config.steps / seconds, peak
 
 
-def in_turns(config: SpeedConfig) -> tuple[dict[str, list[Speed]], dict[str, str]]:
+def in_turns(config: SpeedOptions) -> tuple[dict[str, list[Speed]], dict[str, str]]:
     """Measure all rounds, each case in a fresh process. Return the speeds, and why the other cases failed."""
     speeds: dict[str, list[Speed]] = {name: [] for name in config.cases}
     failed: dict[str, str] = {}
@@ -236,7 +236,7 @@ def in_turns(config: SpeedConfig) -> tuple[dict[str, list[Speed]], dict[str, str
     return speeds, failed
 
 
-def main(config: SpeedConfig) -> None:
+def main(config: SpeedOptions) -> None:
     """Measure, and print the table; exit code 1 when a case failed."""
     bundle = open_model(config.teacher, format="pytorch")
     student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers)  # refuses too many
@@ -272,4 +272,4 @@ def main(config: SpeedConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_with(SpeedConfig, lambda: main)
+    run_with(SpeedOptions, lambda: main)

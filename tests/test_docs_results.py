@@ -11,8 +11,8 @@ from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Latency
 from benchmarks.show.categories import category_tables
 from benchmarks.show.groups import collect
-from benchmarks.table import TableConfig
-from benchmarks.table import main as write_table
+from benchmarks.table import TableOptions
+from benchmarks.table import print_tables as write_table
 
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs" / "results"
@@ -123,13 +123,13 @@ PLOTS = [
 def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
     copy = tmp_path / "page.md"
     copy.write_bytes((ROOT / page).read_bytes())
-    write_table(TableConfig(RESULTS / f"{rows}.jsonl", write=copy, **table))
+    write_table(TableOptions(RESULTS / f"{rows}.jsonl", write=copy, **table))
     assert copy.read_bytes() == (ROOT / page).read_bytes()
 
 
 @pytest.mark.parametrize(("plot", "rows", "table"), PLOTS)
 def test_plots_are_made_from_the_rows(plot, rows, table, tmp_path):
-    write_table(TableConfig(RESULTS / f"{rows}.jsonl", view="family", plot=tmp_path / "plot.svg", **table))
+    write_table(TableOptions(RESULTS / f"{rows}.jsonl", view="family", plot=tmp_path / "plot.svg", **table))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / f"{plot}.svg").read_bytes()
 
 
@@ -226,8 +226,8 @@ def test_models_that_share_weights_and_differ_in_settings_are_lines_of_their_own
 
 if __name__ == "__main__":
     for page, rows, table in TABLES:
-        write_table(TableConfig(RESULTS / f"{rows}.jsonl", write=ROOT / page, **table))
+        write_table(TableOptions(RESULTS / f"{rows}.jsonl", write=ROOT / page, **table))
     for plot, rows, table in PLOTS:
         write_table(
-            TableConfig(RESULTS / f"{rows}.jsonl", view="family", plot=RESULTS / f"{plot}.svg", **table)
+            TableOptions(RESULTS / f"{rows}.jsonl", view="family", plot=RESULTS / f"{plot}.svg", **table)
         )

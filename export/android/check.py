@@ -3,19 +3,20 @@
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from export.android.core_process import CoreAnswer, CoreProcess
 from export.android.package import read_package
 from export.android.push_to_phone import push
-from export.options import AndroidOptions
+from qa.base.cli import check_option
 from qa.base.errors import BundleError, ParityError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle, open_bundle
-from qa.data.datasets import resolve
+from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.predict import predict
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
@@ -26,6 +27,27 @@ from qa.text.preselection import preselect
 LONG_PASSAGES = 5  # of several windows each, put beside the chosen questions
 JOINED = 4  # passages joined into a long one
 SHOWN = 5  # differences named before the rest is counted
+
+
+@dataclass(frozen=True)
+class AndroidOptions:
+    """Check on the JVM that the Android app accepts a TFLite bundle and gives Python's answers."""
+
+    model: Path
+    """TFLite bundle to check; its model.tflite is the file to sideload."""
+    questions: int = 50
+    """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
+    data: str = EMBEDDED
+    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their dev part)."""
+
+    push: bool = False
+    """Put the model on the phone that adb sees and open the app on it, instead of comparing."""
+    serial: str | None = None
+    """Serial number of the phone, where adb sees several (adb devices lists them)."""
+
+    def __post_init__(self) -> None:
+        check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
+        check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
 
 
 def open_tflite(path: Path) -> Bundle:

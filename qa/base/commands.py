@@ -86,21 +86,29 @@ COMMANDS = {
         "-m export.tflite", "export.options:TFLiteOptions", "export.tflite.exporter:export"
     ),
     "export android": Command(
-        "-m export.android", "export.options:AndroidOptions", "export.android.check:check_or_push"
+        "-m export.android", "export.android.check:AndroidOptions", "export.android.check:check_or_push"
     ),
     "export web": Command("-m export.web", "export.options:WebOptions", "export.web.publish:publish"),
     "tune": Command("-m export.tune", "export.tune:TuneOptions", "export.tune:tune"),
     "compare": Command(
         "benchmarks/compare.py", "benchmarks.options:CompareOptions", "benchmarks.measure_and_show:compare"
     ),
-    "phone": Command("-m benchmarks.phone", "benchmarks.phone:PhoneConfig", "benchmarks.phone:main"),
-    "table": Command("-m benchmarks.table", "benchmarks.table:TableConfig", "benchmarks.table:main"),
-    "differences": Command(
-        "-m benchmarks.differences", "benchmarks.differences:DifferencesConfig", "benchmarks.differences:main"
+    "phone": Command(
+        "-m benchmarks.phone", "benchmarks.phone:PhoneOptions", "benchmarks.phone:measure_on_phone"
     ),
-    "curves": Command("-m benchmarks.curves", "benchmarks.curves:CurvesConfig", "benchmarks.curves:main"),
+    "table": Command("-m benchmarks.table", "benchmarks.table:TableOptions", "benchmarks.table:print_tables"),
+    "differences": Command(
+        "-m benchmarks.differences",
+        "benchmarks.differences:DifferencesOptions",
+        "benchmarks.differences:print_differences",
+    ),
+    "curves": Command(
+        "-m benchmarks.curves", "benchmarks.curves:CurvesOptions", "benchmarks.curves:print_curves"
+    ),
     "reliability": Command(
-        "-m benchmarks.reliability", "benchmarks.reliability:ReliabilityConfig", "benchmarks.reliability:main"
+        "-m benchmarks.reliability",
+        "benchmarks.reliability:ReliabilityOptions",
+        "benchmarks.reliability:print_reliability",
     ),
     "completion": Command(
         "-m qa.base.completion", "qa.base.completion:CompletionOptions", "qa.base.completion:print_completion"

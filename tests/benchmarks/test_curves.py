@@ -5,7 +5,7 @@ import re
 import pytest
 from torch.utils.tensorboard import SummaryWriter
 
-from benchmarks.curves import CurvesConfig, averaged, curves, main
+from benchmarks.curves import CurvesOptions, averaged, curves, print_curves
 from benchmarks.show.plots import COLOURS
 from qa.base.errors import OptionError
 
@@ -45,7 +45,7 @@ def test_many_steps_are_drawn_as_means_of_a_hundred_parts():
 
 def test_the_plot_has_a_curve_for_each_run_in_each_panel(tmp_path, capsys):
     runs = (written(tmp_path / "bidaf", [5.0, 3.0]), written(tmp_path / "qanet", [5.0, 4.0, 2.0]))
-    main(CurvesConfig(runs, tmp_path / "made" / "plot.svg"))
+    print_curves(CurvesOptions(runs, tmp_path / "made" / "plot.svg"))
     svg = (tmp_path / "made" / "plot.svg").read_text(encoding="utf-8")
     assert len(curve_paths(svg)) == 4
     assert ">bidaf</text>" in svg
@@ -55,8 +55,8 @@ def test_the_plot_has_a_curve_for_each_run_in_each_panel(tmp_path, capsys):
 
 def test_folders_without_curves_or_of_one_name_are_refused(tmp_path):
     with pytest.raises(OptionError, match="has no curves of distillation in training/student"):
-        main(CurvesConfig((tmp_path,), tmp_path / "plot.svg"))
+        print_curves(CurvesOptions((tmp_path,), tmp_path / "plot.svg"))
     with pytest.raises(OptionError, match="runs must be folders of different names, got a a"):
-        CurvesConfig((tmp_path / "x" / "a", tmp_path / "y" / "a"), tmp_path / "plot.svg")
+        CurvesOptions((tmp_path / "x" / "a", tmp_path / "y" / "a"), tmp_path / "plot.svg")
     with pytest.raises(OptionError, match="runs must be at least one folder"):
-        CurvesConfig((), tmp_path / "plot.svg")
+        CurvesOptions((), tmp_path / "plot.svg")

@@ -7,7 +7,7 @@ import pytest
 from benchmark_results import scored
 from places import ROOT
 
-from benchmarks.reliability import ReliabilityConfig, main
+from benchmarks.reliability import ReliabilityOptions, print_reliability
 from benchmarks.show.groups import collect
 from benchmarks.show.report import Page
 from qa.base.errors import OptionError
@@ -20,7 +20,7 @@ ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
 
 def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
     files = tuple(RESULTS / "reliability" / f"{name}.json" for name in ORDER)
-    main(ReliabilityConfig(files, tmp_path / "plot.svg"))
+    print_reliability(ReliabilityOptions(files, tmp_path / "plot.svg"))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
     printed = capsys.readouterr().out.splitlines()
     for line, file in zip(printed[:-1], files, strict=True):
@@ -32,11 +32,11 @@ def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
 def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content):
     (tmp_path / "dev.json").write_text(content)
     with pytest.raises(OptionError, match=r"dev\.json: not an evaluation of a calibrated model"):
-        main(ReliabilityConfig((tmp_path / "dev.json",), tmp_path / "plot.svg"))
+        print_reliability(ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "plot.svg"))
     with pytest.raises(OptionError, match=r"--plot .*is an input"):
-        ReliabilityConfig((tmp_path / "dev.json",), tmp_path / "dev.json")
+        ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "dev.json")
     with pytest.raises(OptionError, match="results must be at least one file"):
-        ReliabilityConfig((), Path("plot.svg"))
+        ReliabilityOptions((), Path("plot.svg"))
 
 
 def test_the_page_shows_calibrated_models_with_both_errors():

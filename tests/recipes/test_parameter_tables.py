@@ -38,7 +38,7 @@ def test_the_docs_have_the_tables_of_today(tmp_path):
     page = ROOT / "docs" / "models.md"
     copy = tmp_path / "models.md"
     copy.write_bytes(page.read_bytes())
-    script.main(script.ParametersConfig(write=copy))
+    script.main(script.ParametersOptions(write=copy))
     assert copy.read_bytes() == page.read_bytes(), (
         "run python recipes/parameter_tables.py --write docs/models.md"
     )
@@ -48,4 +48,4 @@ def test_a_page_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(
         OptionError, match="no such file; give a Markdown file with the markers of parameters"
     ):
-        script.ParametersConfig(write=tmp_path / "README")
+        script.ParametersOptions(write=tmp_path / "README")

@@ -33,7 +33,7 @@ def same_process(monkeypatch):
 def config(make_bundle):
     """A function: tiny options, with changes."""
     small = {"student_layers": 1, "batch_size": 2, "steps": 2, "rounds": 1}
-    return lambda **changes: script.SpeedConfig(make_bundle(), **(small | changes))
+    return lambda **changes: script.SpeedOptions(make_bundle(), **(small | changes))
 
 
 @pytest.mark.parametrize(

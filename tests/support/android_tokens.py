@@ -23,7 +23,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True)
-class TokensConfig:
+class TokensOptions:
     """Compare the Android app's tokenizer, run on the JVM, with the training tokenizer."""
 
     model: Path
@@ -39,7 +39,7 @@ class TokensConfig:
         check_option(self.generated >= 0, "--generated", self.generated, "0 or more")
 
 
-def main(config: TokensConfig) -> None:
+def main(config: TokensOptions) -> None:
     """Print how many texts and tokens were equal; ParityError when any was not."""
     bundle = open_tflite(config.model)
     tokenizer = bundle.tokenizer
@@ -75,4 +75,4 @@ def main(config: TokensConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_with(TokensConfig, lambda: main)
+    run_with(TokensOptions, lambda: main)

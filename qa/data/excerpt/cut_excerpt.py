@@ -16,7 +16,7 @@ from qa.data.squad import read_json, read_squad
 
 
 @dataclass(frozen=True)
-class ExcerptConfig:
+class ExcerptOptions:
     """Cut the embedded excerpt out of SQuAD 1.1."""
 
     train: Path
@@ -52,7 +52,7 @@ def write(excerpt: dict[str, Any], path: Path) -> None:
     write_whole(path, gzip.compress(text.encode(), compresslevel=9, mtime=0))
 
 
-def main(config: ExcerptConfig) -> None:
+def main(config: ExcerptOptions) -> None:
     """Cut both files."""
     for split, source, n_articles, n_questions in (
         ("train", config.train, 40, 1500),
@@ -66,4 +66,4 @@ def main(config: ExcerptConfig) -> None:
 
 
 if __name__ == "__main__":
-    run_with(ExcerptConfig, lambda: main)
+    run_with(ExcerptOptions, lambda: main)

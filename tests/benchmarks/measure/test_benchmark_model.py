@@ -15,7 +15,7 @@ from benchmarks.measure.benchmark_model import (
     read_figures,
     read_machine,
 )
-from benchmarks.phone import PhoneConfig
+from benchmarks.phone import PhoneOptions
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Machine, Runtime
 from qa.base.errors import BundleError, DeviceError, OptionError
@@ -95,7 +95,7 @@ def measure(tmp_path, monkeypatch, bundle, binary):
 
     def run(*steps, serial=None):
         with replayed(steps, tmp_path, monkeypatch):
-            return phone.main(PhoneConfig(bundle.path, binary, serial, tmp_path / "rows.jsonl"))
+            return phone.measure_on_phone(PhoneOptions(bundle.path, binary, serial, tmp_path / "rows.jsonl"))
 
     return run
 
@@ -193,9 +193,9 @@ def test_a_serial_that_is_not_there(measure):
 
 def test_inputs_are_refused_before_adb_is_called(make_bundle, binary, tmp_path):
     with pytest.raises(BundleError, match=r"python -m export\.tflite"):
-        phone.main(PhoneConfig(make_bundle(), binary))
+        phone.measure_on_phone(PhoneOptions(make_bundle(), binary))
     with pytest.raises(OptionError, match="--binary must be the file benchmark_model, got"):
-        PhoneConfig(tmp_path, tmp_path / "none")
+        PhoneOptions(tmp_path, tmp_path / "none")
 
 
 def test_an_older_tool_prints_no_percentiles_and_none_are_made_up():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmark_results import DATA, scored
 
-from benchmarks.differences import DifferencesConfig, main
+from benchmarks.differences import DifferencesOptions, print_differences
 from benchmarks.measure.accuracy import answers_path, category_scores, save_answers
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data
@@ -86,17 +86,17 @@ def config(small_squad, tmp_path):
         append_result(rows, scored(model, f1, data=data, n=len(examples)))
         save_answers(answers_path(rows, f"sha of {model}", data.sha256), answers)
     append_result(rows, scored("elsewhere", data=DATA))
-    return DifferencesConfig(rows, baseline="right", data=str(small_squad))
+    return DifferencesOptions(rows, baseline="right", data=str(small_squad))
 
 
 def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsys):
-    text = main(config)
+    text = print_differences(config)
     assert text == capsys.readouterr().out
     lines = {line.split()[0]: line.split() for line in text.splitlines() if line}
     assert lines["one-wrong"][2] == f"{-100 / len(read_squad(small_squad)):+.2f}"
     assert lines["wrong"][2] == "-100.00"
     assert "elsewhere" not in lines
-    assert "one-wrong" not in main(replace(config, models=("wrong",)))
+    assert "one-wrong" not in print_differences(replace(config, models=("wrong",)))
 
 
 def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):
@@ -108,12 +108,12 @@ def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):
         ({"rows": tmp_path / "none.jsonl"}, "has no answers to"),
     ):
         with pytest.raises(OptionError, match=message):
-            main(replace(config, **change))
+            print_differences(replace(config, **change))
     append_result(config.rows, newer)
     with pytest.raises(
         OptionError, match=r"has F1 100\.00, the newest result of right 50\.00; measure it again"
     ):
-        main(config)
+        print_differences(config)
 
 
 def test_scores_by_category_by_hand():

@@ -26,7 +26,7 @@ from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
 from benchmarks.show.views import view_tables
-from benchmarks.table import TableConfig, main
+from benchmarks.table import TableOptions, print_tables
 from qa.base.errors import OptionError
 
 
@@ -255,12 +255,12 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         append_result(rows, one)
     append_result(phone, on_phone())
     readme.write_text(f"a\n{BEGIN}\n{END}\nb\n")
-    main(TableConfig(rows, write=readme, name="dev"))
+    print_tables(TableOptions(rows, write=readme, name="dev"))
     assert "| teacher | PyTorch | fp32 |" in readme.read_text()
     assert readme.read_text().startswith("a\n")
     assert capsys.readouterr().out == ""
     for view, with_toolchains in (("family", False), ("summary", True)):
-        text = main(TableConfig(rows, view=view, plot=svg))
+        text = print_tables(TableOptions(rows, view=view, plot=svg))
         assert ["student-openvino-int8" in found for found in (text, svg.read_text())] == [
             with_toolchains
         ] * 2
@@ -271,5 +271,5 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         (phone, {"view": "latency", "plot": svg}, "the results have no latency"),
     ):
         with pytest.raises(OptionError, match=message):
-            main(TableConfig(file, **options))
-    assert DATA.name in main(TableConfig(rows, view="latency"))
+            print_tables(TableOptions(file, **options))
+    assert DATA.name in print_tables(TableOptions(rows, view="latency"))

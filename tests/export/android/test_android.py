@@ -82,7 +82,7 @@ def test_answers_are_pythons(name, request, capsys):
 @pytest.mark.parametrize("name", ["exported", "cased"])
 def test_tokens_are_the_training_tokenizers(name, request, capsys):
     bundle = request.getfixturevalue(name)
-    android_tokens.main(android_tokens.TokensConfig(bundle.path, generated=3000, seed=5))
+    android_tokens.main(android_tokens.TokensOptions(bundle.path, generated=3000, seed=5))
     printed = capsys.readouterr().out
     assert "generated: 3,000 texts" in printed
     assert printed.count(" 0 texts with another id or offset") == 2

@@ -86,6 +86,40 @@ def test_help_is_printed_without_torch():
     assert done.stdout.count("usage: ") == len(modules)
 
 
+OPTIONS = """
+import sys
+from pkgutil import resolve_name
+from qa.base.commands import COMMANDS
+for name, command in COMMANDS.items():
+    resolve_name(command.options)
+    loaded = {"torch", "transformers", "onnx", "onnxruntime", "ai_edge_litert", "matplotlib"} & set(sys.modules)
+    assert not loaded, f"the options of {name} import {loaded}"
+"""
+
+
+def test_options_load_nothing_heavy():
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-c", OPTIONS]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_command_is_in_the_docs():
+    pages = [
+        ROOT / "README.md",
+        ROOT / "CHANGELOG.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *ROOT.glob("*/README.md"),
+    ]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    missing = [
+        name
+        for name, command in COMMANDS.items()
+        if f"python {command.typed}" not in text and f"pocketqa {name}" not in text
+    ]
+    assert missing == []
+
+
 def shown(arguments, monkeypatch, capsys):
     """Return the output of `pocketqa ARGUMENTS`."""
     monkeypatch.setattr(sys, "argv", ["pocketqa", *arguments.split()])

@@ -1,7 +1,6 @@
 """Files of results: JSON lines that are appended and never rewritten."""
 
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from qa.base.errors import OptionError, PocketQAError
 from qa.base.files import check_new_file
 
 EXIT_SOME_FAILED = 1
-OLD_UNPADDED = re.compile(rb'("lengths":\s*)"real"')
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyResult)
@@ -90,7 +88,7 @@ def _read(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
     faults = []
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         try:
-            results.append(_decoder.decode(OLD_UNPADDED.sub(rb'\1"unpadded"', line)))
+            results.append(_decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             why = f"line {number} is not a result ({error}); remove that line and measure again"
             faults.append(ResultsError(f"{path}: {why}"))

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from qa.evaluation.bootstrap import Interval
 
@@ -20,7 +20,7 @@ HERE = (CPU, CUDA)  # targets on this machine
 SSH = "ssh:"  # begins the name of a remote target, like QEMU
 QEMU = "qemu:"
 TOOLCHAIN_STAGE = "peer"  # the stage of what a toolchain made, on disk
-UNPADDED: Final = "unpadded"  # as short as the runtime allows; older files have "real"
+UNPADDED: Final = "unpadded"  # as short as the runtime allows
 PADDED: Final = "padded"  # to the longest window of the model
 # The smallest normal number: gt=0 compares with the smallest subnormal one, which is 0 on a thread that
 # flushes those to zero.
@@ -77,7 +77,7 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     precision: str
     embeddings: str | None = None
     """Precision of quantized embeddings, such as "int8" or "pq3"."""
-    toolchain: str | None = field(name="peer", default=None)
+    toolchain: str | None = None
     """Toolchain that made this of the bundle parent_sha256."""
     versions: dict[str, str] = {}
     """Versions of the toolchain's packages."""
@@ -90,24 +90,19 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     params_without_embeddings: Count | None = None
     size_bytes: Count | None = None
     """Size of the weights file."""
-    head: str | None = None
-    head_params: int | None = None
-    seed: int | None = None
-    training: dict[str, Any] = {}
-    """Training options of an experiment's model."""
+    max_length: Count | None = None
+    """Longest window in tokens; only in football.jsonl, which is older than `settings_sha256`."""
     command: str
     date: str
     """Start of the run, UTC, the same for all its results."""
 
     @property
-    def subject(self) -> tuple[str | None, ...]:
+    def subject(self) -> tuple[object, ...]:
         """Return the key under which a newer result replaces an older one.
 
         One file, read with the same settings, of one toolchain, in one precision.
         """
-        # Results older than `settings_sha256` have the one setting that experiments varied.
-        settings = self.settings_sha256 or self.training.get("max_length")
-        return self.bundle_sha256, settings and str(settings), self.toolchain, self.precision
+        return self.bundle_sha256, self.settings_sha256 or self.max_length, self.toolchain, self.precision
 
     @property
     def made_from(self) -> str | None:

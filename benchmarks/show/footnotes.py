@@ -28,7 +28,7 @@ def table_footnotes(group: Group, view: str) -> list[str]:
         *_scores(group, view),
         *_times(group, view, rows),
         *_intervals(group, view, rows),
-        *peer_footnotes(group.entries if view != "latency" else []),
+        *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
         *_conditions(group, view),
@@ -58,7 +58,7 @@ def quick_footnotes(rows: Sequence[Latency]) -> Iterator[str]:
         yield f"{QUICK} quick: fewer than 1,024 windows or less than 60 s were timed: {models}"
 
 
-def peer_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
+def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
     """Name the toolchains with their versions."""
     tools: dict[str, dict[str, str]] = {}
     for entry in (e for e in entries if e.is_toolchain):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from benchmarks.results.rows import Latency, Lengths
 from benchmarks.results.stats import mean_of, speedup
 from benchmarks.show.columns import F1_INTERVAL, MODEL, PRECISION, SIZE, quick_mark, runtime_of, words_of
-from benchmarks.show.footnotes import busy_footnotes, failure_footnotes, peer_footnotes, quick_footnotes
+from benchmarks.show.footnotes import busy_footnotes, failure_footnotes, quick_footnotes, toolchain_footnotes
 from benchmarks.show.groups import Entry, Group, padded_length
 from benchmarks.show.tables import Column, Table, listed, make_table, span
 from qa.evaluation.bootstrap import Interval
@@ -114,7 +114,7 @@ class Ranking:
             f"{self.ours.entry.model}, our fastest export here; equal F1: at most {EQUAL_F1:g} points below "
             "ours",
             f"all made from {self.made_from}; {group.data}; {group.machine}",
-            *peer_footnotes([contender.entry for contender in contenders]),
+            *toolchain_footnotes([contender.entry for contender in contenders]),
             *quick_footnotes(rows),
             *busy_footnotes(rows, group.newest.machine),
             *failure_footnotes(e.failure for e in group.entries if e.is_toolchain),

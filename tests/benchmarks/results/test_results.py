@@ -95,7 +95,7 @@ def test_a_file_without_any_result_is_refused(tmp_path):
     path = tmp_path / "rows.jsonl"
     with pytest.raises(ResultsError, match=r"no such file; python benchmarks/compare\.py writes one"):
         read_results(path)
-    deep = b'{"kind": "accuracy", "training": {"a": ' + b"[" * 5000 + b"\n"
+    deep = b'{"kind": "accuracy", "by_category": {"a": ' + b"[" * 5000 + b"\n"
     for content in (b"", b"{}\n", b"\xff\n", b"[1]\n", deep):
         path.write_bytes(content)
         with pytest.raises(ResultsError, match="has no result"):

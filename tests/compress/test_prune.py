@@ -236,7 +236,7 @@ def test_speed_is_compared_in_the_same_precision(make_bundle, few, tmp_path, mon
             handle.remove()
         return 1.0
 
-    monkeypatch.setattr("compress.prune.steps.speed_ratio", record)
+    monkeypatch.setattr("compress.prune.prune.speed_ratio", record)
     prune(PruneOptions(model=make_bundle(), out=tmp_path / "p", **few | {"precision": "bf16"}))
     assert seen == [torch.float32] * 4
 

@@ -12,8 +12,8 @@ from places import ROOT
 
 LIBRARIES = (
     *("torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch"),
-    *("ai_edge_quantizer", "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.fine_tuning"),
-    *("distill.distillation", "compress.prune.steps", "compress.qat.steps", "benchmarks.search.steps"),
+    *("ai_edge_quantizer", "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.train_on_gold"),
+    *("distill.train_on_teacher", "compress.prune.prune", "compress.qat.train"),
     *(
         "export.onnx.exporter",
         "export.tflite.exporter",

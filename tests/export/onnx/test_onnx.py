@@ -3,7 +3,6 @@ wrong.
 """
 
 import hashlib
-import importlib.util
 import re
 from collections import Counter
 from dataclasses import replace
@@ -357,11 +356,3 @@ def test_tracing_leaves_the_model_as_it_was(make_bundle):
     assert model.encoder.config._attn_implementation == "sdpa"
     assert not model.training
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-
-
-@pytest.mark.parametrize("missing", ["onnx", "onnxruntime"])
-def test_a_missing_package_names_the_extra(monkeypatch, tmp_path, missing):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
-    with pytest.raises(OptionError, match=rf"needs {missing}: pip install 'pocketqa\[export\]'"):
-        export(OnnxOptions(model=tmp_path, out=tmp_path / "out"))

@@ -257,3 +257,12 @@ def test_chatter_is_hidden_unless_it_matters(capfd):
     with pytest.raises(RuntimeError):
         fail()
     assert capfd.readouterr() == ("", "the reason")
+
+
+def test_a_missing_converter_is_said_before_the_model_is_read(monkeypatch, tmp_path):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "litert_torch" else found(name)
+    )
+    with pytest.raises(OptionError, match=r"litert_torch: pip install 'pocketqa\[export\]'"):
+        export(TFLiteOptions(model=tmp_path, out=tmp_path / "out"))

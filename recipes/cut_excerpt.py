@@ -1,6 +1,6 @@
 """Cut the excerpt that ships with the project from SQuAD 1.1: whole paragraphs, many articles, fixed seed.
 
-python -m qa.data.excerpt.cut_excerpt --train train-v1.1.json --dev dev-v1.1.json
+python recipes/cut_excerpt.py --train train-v1.1.json --dev dev-v1.1.json
 """
 
 import gzip

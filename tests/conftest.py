@@ -1,79 +1,103 @@
-"""Fixtures that several test files share: tiny random models with a real tokenizer, as bundles."""
+"""Fixtures that several test files share: small data, and tiny random models with a real tokenizer as bundles.
+
+What needs torch is imported where it is used, so that a test of text starts at once.
+"""
 
 import os
+import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test asks the network
+# Before torch is imported: threads of tiny models only wait for each other, eight times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-import numpy as np
 import pytest
-from accelerate.state import AcceleratorState
-from comparisons import write_examples
-from tflite_exports import bare_tflite, converted_once, export_once, exported_tflite, tiny_export  # noqa: F401, fixtures
-from tiny_models import WRITE_TOKENIZER, tiny_model
+from places import shared_folder
 
-from distill.student import standalone_student
-from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
-from qa.bundles.manifest import StageRecord
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
-from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer, embedded_folder
-from qa.text.features import make_windows
-from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
-
-
-def save_bundle(model, path, write_tokenizer=None):
-    """Save a model for windows of at most 128 tokens, with MiniLM's tokenizer or the one written."""
-    parameters = model.count_parameters()
-    record = StageRecord(format="pytorch", precision="fp32", stage="distill", parameters=parameters)
-    with new_bundle(path, record) as draft:
-        model.save_pretrained(draft.path)
-        settings = QASettings(max_length=128, doc_stride=48, max_question_length=32)
-        settings.save(draft.path / SETTINGS)
-        if write_tokenizer is not None:
-            write_tokenizer(draft.path)
-        tokenizer = draft.path if write_tokenizer else embedded_folder()
-        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
-    return draft.bundle
 
 
 @pytest.fixture(scope="session")
 def make_bundle(tmp_path_factory):
     """A function that makes (once) the bundle of a tiny random model, and returns its path."""
+    from made_once import bundle_maker
 
-    @cache
-    def make(encoder, head, pruned, seed):
-        name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
-        path = tmp_path_factory.mktemp("bundles") / name
-        return save_bundle(tiny_model(encoder, head, pruned, seed), path, WRITE_TOKENIZER.get(encoder)).path
-
-    return lambda encoder="bert", head="4l-gelu-skip", pruned=False, seed=0: make(encoder, head, pruned, seed)
-
-
-WHOLE_SIZES = {"qanet": {"width": 32, "n_heads": 4, "n_blocks": 1}, "bidaf": {"width": 24}}
+    return bundle_maker(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def make_whole(make_bundle):
     """A function that makes a fresh small whole model, by name, with the words of a tiny BERT."""
-    teacher = QAModel.from_pretrained(make_bundle())
-    tokenizer = load_tokenizer(embedded_folder())
-    return lambda name: standalone_student(name, teacher, tokenizer, 0, **WHOLE_SIZES[name]).eval()
+    from made_once import whole_maker
+
+    return whole_maker(make_bundle())
 
 
 @pytest.fixture(scope="session")
 def make_whole_bundle(make_whole, tmp_path_factory):
     """A function that makes (once) the bundle of a small whole model: windows of at most 128 tokens."""
+    from made_once import save_bundle
+
     return cache(lambda name: save_bundle(make_whole(name), tmp_path_factory.mktemp("whole") / name))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def converted_once(tmp_path_factory):
+    """The converter to TFLite, which converts each model once in a run; None where no test imports torch."""
+    if "torch" not in sys.modules:
+        yield None
+        return
+    from made_once import conversions_kept
+
+    with conversions_kept(shared_folder(tmp_path_factory) / "converted") as convert_once:
+        yield convert_once
+
+
+@pytest.fixture(scope="session")
+def export_once(make_bundle, tmp_path_factory):
+    """A function that exports a tiny model, by the arguments of make_bundle, once: (parent, export)."""
+    from made_once import export_maker
+
+    return export_maker(make_bundle, tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def exported_tflite(export_once):
+    """A function: (parent, export) of a model of MODELS in a precision, with signatures of LENGTHS."""
+    from tflite_exports import LENGTHS, MODELS
+
+    return lambda name, flag="fp32": export_once("tflite", flag, LENGTHS, **MODELS[name])
+
+
+@pytest.fixture(scope="session")
+def tiny_export(export_once):
+    """A function: the fp32 export (tflite with lengths 96 and 128, any-length, or onnx) of the tiny BERT."""
+    from tflite_exports import LENGTHS
+
+    arguments = {"tflite": ("tflite", "fp32", LENGTHS), "any-length": ("tflite",), "onnx": ("onnx",)}
+    return lambda kind: export_once(*arguments[kind])[1]
+
+
+@pytest.fixture(scope="session")
+def bare_tflite(make_bundle, converted_once):
+    """The tiny BERT's fp32 .tflite as the converter wrote it."""
+    from tflite_exports import LENGTHS
+
+    from qa.formats.tflite import fixed_signatures
+    from qa.models.model import QAModel
+
+    return converted_once(QAModel.from_pretrained(make_bundle()), fixed_signatures(LENGTHS))
 
 
 @pytest.fixture(scope="session")
 def windows(make_bundle):
     """The first 16 windows of the shipped training questions, as the tiny BERT cuts them."""
+    from qa.bundles.bundle import open_bundle
+    from qa.text.features import make_windows
+
     bundle = open_bundle(make_bundle())
     return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
 
@@ -88,12 +112,16 @@ def few(small_squad):
 def fresh_accelerate():
     """Accelerate keeps its precision for the life of a process; a command has one, tests have several."""
     yield
+    from accelerate.state import AcceleratorState
+
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
 @pytest.fixture(scope="session")
 def small_squad(tmp_path_factory):
     """24 real questions of the shipped excerpt as a file."""
+    from comparisons import write_examples
+
     path = tmp_path_factory.mktemp("data") / "small.json"
     return write_examples(path, read_squad(resolve("embedded", "train"))[:24])
 
@@ -102,6 +130,8 @@ def small_squad(tmp_path_factory):
 def small_squad_v2(tmp_path_factory):
     """40 real questions of several articles, every third moved to a passage of another article, so without an
     answer."""
+    from comparisons import write_examples
+
     examples = read_squad(resolve("embedded", "train"))
     by_title = {e.title: e for e in examples}
     chosen = [e for title in list(by_title)[:8] for e in [x for x in examples if x.title == title][:5]]
@@ -117,6 +147,8 @@ def small_squad_v2(tmp_path_factory):
 @pytest.fixture(scope="session")
 def bare_site(tmp_path_factory):
     """A folder with numpy, LiteRT and ONNX Runtime and nothing else: PYTHONPATH of a Python started with -S."""
+    import numpy as np
+
     site = tmp_path_factory.mktemp("site")
     installed = Path(np.__file__).parents[1]
     for name in ("numpy", "ai_edge_litert", "onnxruntime"):
@@ -128,6 +160,9 @@ def bare_site(tmp_path_factory):
 @pytest.fixture
 def make_export(make_bundle, tmp_path):
     """A function: a TFLite bundle of that name with a weights file of that many bytes."""
+
+    from qa.bundles.bundle import new_bundle, open_bundle
+    from qa.bundles.manifest import StageRecord
 
     def make(name, n_bytes):
         parent = open_bundle(make_bundle())

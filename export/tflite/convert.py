@@ -3,7 +3,6 @@
 import copy
 import sys
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -98,27 +97,13 @@ def _trace(module: ExportModel, lengths: Sequence[int]) -> bytes:
         ) from error
 
 
-@dataclass(frozen=True)
-class Converted:
-    """A .tflite without its package."""
+def quantized(fp32: TFLiteFile, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
+    """Return an fp32 file, which stays as it is, in any precision.
 
-    file: TFLiteFile
-    fp32: bytes
-    """The same file in fp32."""
-    fp32_bytes: int
-    """Bytes of all its constants before they were quantized."""
-
-
-def convert_to(model: QAModel, precision: str, signatures: Sequence[Signature]) -> Converted:
-    """Return the .tflite in any precision."""
-    fp32 = convert(model, signatures)
-    fp32_bytes = sum(n_bytes for _, n_bytes in TFLiteFile(fp32).constant_bytes().values())
-    return Converted(quantized(fp32, precision), fp32, fp32_bytes)
-
-
-def quantized(fp32: bytes, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
-    """Return an fp32 .tflite in any precision; Linears with these outputs stay as they are."""
-    file = quantize(TFLiteFile(fp32), precision, fp32_linears)
+    Linears with these outputs stay in fp32.
+    """
+    changed_in_place = precision in ("fp32", "int4")
+    file = quantize(fp32.copy() if changed_in_place else fp32, precision, fp32_linears)
     look_up_bytes(file)
     compact(file)
     return file

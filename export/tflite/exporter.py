@@ -11,8 +11,8 @@ from export.android.package import append_package, describe, read_package, vocab
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.options import TFLiteOptions
+from export.tflite import convert as conversion
 from export.tflite.any_length import OneLength
-from export.tflite.convert import convert_to, quantized
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
 from export.tflite.lengths import window_lengths
@@ -72,24 +72,16 @@ class TFLiteExporter(Exporter):
 
     def write(self, model: QAModel, folder: Path) -> manifest.Structure:
         """Write model.tflite without its package."""
-        try:
-            converted = convert_to(model, self.precision, self.signatures)
-        except OneLength as error:
-            self.signatures = fixed_signatures(self.lengths)
-            lengths = ", ".join(map(str, self.lengths))
-            print(
-                f"one graph cannot take all lengths ({error}); signatures of {lengths} tokens",
-                file=sys.stderr,
-            )
-            converted = convert_to(model, self.precision, self.signatures)
+        fp32 = self.converted(model)
         path = folder / FORMATS["tflite"].weights
-        left = self.layers_to_leave(converted.fp32, path)
-        file = self.with_layers(converted.fp32, left) if left else converted.file
+        left = self.layers_to_leave(fp32, path)
+        file = self.with_layers(fp32, left)
         structure = read_structure(file)
         words = model.encoder.words
+        fp32_bytes = sum(n_bytes for _, n_bytes in fp32.constant_bytes().values())
         check_structure(
             structure,
-            converted.fp32_bytes + bytes_saved(words),
+            fp32_bytes + bytes_saved(words),
             self.precision,
             [signature.name for signature in self.signatures],
             words,
@@ -99,21 +91,36 @@ class TFLiteExporter(Exporter):
         path.write_bytes(file.to_bytes())
         return structure.recorded(list(left))
 
-    def layers_to_leave(self, fp32: bytes, path: Path) -> Sequence[str]:
+    def converted(self, model: QAModel) -> TFLiteFile:
+        """Return the model in fp32, with signatures of fixed lengths where one graph cannot take all."""
+        try:
+            return TFLiteFile(conversion.convert(model, self.signatures))
+        except OneLength as error:
+            self.signatures = fixed_signatures(self.lengths)
+            lengths = ", ".join(map(str, self.lengths))
+            print(
+                f"one graph cannot take all lengths ({error}); signatures of {lengths} tokens",
+                file=sys.stderr,
+            )
+            return TFLiteFile(conversion.convert(model, self.signatures))
+
+    def layers_to_leave(self, fp32: TFLiteFile, path: Path) -> Sequence[str]:
         """Print the table of --sensitivity, and return the layers that --max-drop leaves in fp32."""
         if self.eval_data is None or not (self.sensitivity or self.max_drop is not None):
             return ()
-        layers = list(linears_by_layer(TFLiteFile(fp32)))
+        layers = list(linears_by_layer(fp32))
         make = partial(self.with_layers, fp32)
         sensitivity = Sensitivity(self.parent, self.eval_data.examples, make, layers, path)
         table, ordered = sensitivity.table()
         print(table)
         return () if self.max_drop is None else sensitivity.layers_to_leave(ordered, self.max_drop)
 
-    def with_layers(self, fp32: bytes, layers: Collection[str]) -> TFLiteFile:
-        """Return the file with these layers in fp32."""
-        by_layer = linears_by_layer(TFLiteFile(fp32))
-        return quantized(fp32, self.precision, [name for layer in layers for name in by_layer[layer]])
+    def with_layers(self, fp32: TFLiteFile, layers: Collection[str]) -> TFLiteFile:
+        """Return the file in its precision, with these layers in fp32."""
+        by_layer = linears_by_layer(fp32)
+        return conversion.quantized(
+            fp32, self.precision, [name for layer in layers for name in by_layer[layer]]
+        )
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it."""

@@ -81,6 +81,10 @@ class TFLiteFile:
         self.graphs = [TFLiteGraph(self, subgraph) for subgraph in self.tree.subgraphs]
         """Graph of each signature."""
 
+    def copy(self) -> "TFLiteFile":
+        """Return the model as it was read, with constants of its own."""
+        return TFLiteFile(bytes(self.content))
+
     @property
     def signatures(self) -> list[str]:
         """Names of the signatures."""

@@ -18,7 +18,7 @@ from qa.base.cli import one_line
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
-from qa.bundles.card_use import embedding_form
+from qa.bundles.card import embedding_form
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import Manifest
 from qa.data.datasets import EMBEDDED, resolve

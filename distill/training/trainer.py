@@ -199,9 +199,7 @@ class Trainer:
         saved_at = time.monotonic()
         what = f"{self.name} in {self.options.precision}"
         n_windows = self.options.batch_size * self.options.accumulation
-        with Progress[None](
-            total=self.n_steps, initial=first, desc=what, unit="step", disable=not main
-        ) as bar:
+        with Progress(total=self.n_steps, initial=first, desc=what, unit="step", disable=not main) as bar:
             for step in range(first, self.n_steps):
                 began = time.monotonic()
                 terms = self._step(step)
@@ -213,7 +211,7 @@ class Trainer:
                     speed = n_windows / max(time.monotonic() - began, 1e-9)
                     writer.add_scalar(f"{self.name}/windows_per_second", speed, step)
                 bar.update()
-                bar.set_postfix({k: f"{v:.3f}" for k, v in terms.items()})
+                bar.set_postfix_str(", ".join(f"{k} {v:.3f}" for k, v in terms.items()), refresh=False)
                 done = step + 1 == self.n_steps  # `finish` removes it once the model is saved
                 if main and (done or time.monotonic() - saved_at >= 60 * self.options.checkpoint_minutes):
                     self._save(step + 1)

@@ -7,24 +7,22 @@ written as JSON, which is valid YAML.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import starmap, zip_longest
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qa.bundles.card_use import embedding_form, how_to_use, in_transformers
 from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
     CheckpointReference,
     FileReference,
     Manifest,
-    Parity,
     Scores,
     Tuning,
 )
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
-from qa.formats.registry import FORMATS
+from qa.formats.registry import ADAPTER, CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS
 from qa.text.settings import QASettings
 
 PROBE = "probe.json"
@@ -46,55 +44,67 @@ NOT_SETTINGS = (
 )
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
-UNCALIBRATED = "Its score is not a probability of being right."
-CALIBRATED = (
-    "Its probability holds for questions like the held-out ones. Far from them it is too high or too low."
-)
-LIMITS = """## Limits
-
-- Extractive: an answer is a piece of the passage, word for word. It can be wrong. {probability}
-- It was trained on the data named above. Expect lower accuracy on other domains. It was not examined for bias.
-- PocketQA cuts a passage longer than a window into several windows. Other tools truncate it by default."""
-
 
 def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
     """Return the card of a bundle that is about to be sealed as `name`.
 
     The folder of `weights` holds all files of the bundle except the card.
     """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    folder = weights.parent
+    config = _read(folder / CONFIG)
+    tokenizer = _read(folder / "tokenizer_config.json").get("tokenizer_class")
     chain = [manifest.as_ancestor(BundleReference(name=name, sha256=NOT_SEALED)), *manifest.ancestors]
     origins = dict(_origins(chain))
-    sections = [
-        front_matter(manifest, origins, weights.parent, name),
-        _facts(manifest, settings, weights, name),
-        "## Made of\n\n" + "\n".join(starmap(_made_of, zip_longest(chain, chain[1:]))),
-        _figures(chain, manifest.parity),
-        how_to_use(manifest.format, weights.parent, name),
-        LIMITS.format(probability=CALIBRATED if settings.calibration else UNCALIBRATED),
-        _licence(origins, (weights.parent / PROBE).is_file()),
-    ]
-    return "\n\n".join(sections) + "\n"
+    in_transformers = manifest.format == "pytorch" and "architectures" in config
+    probe = {"windows in `probe.json`, as token ids": DATA["embedded"]} if (folder / PROBE).is_file() else {}
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    as_json = partial(json.dumps, ensure_ascii=False)
+    templates.filters |= {"json": as_json, "reference": _reference, "short": _short, "title": _data_title}
+    return templates.get_template("card.md.j2").render(
+        name=name,
+        manifest=manifest,
+        settings=settings,
+        front_matter=front_matter(manifest, origins, in_transformers, name),
+        facts=_facts(manifest, settings, weights),
+        chain=chain,
+        settings_of=_settings_of,
+        in_transformers=in_transformers,
+        why_not_in_transformers=config.get(
+            WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
+        ),
+        has_config=(folder / CONFIG).is_file(),
+        has_adapter=(folder / ADAPTER).is_file(),
+        has_byte_pairs=tokenizer == "PreTrainedTokenizerFast",
+        parts=origins | probe,
+        license=license_of(origins),
+        LICENSE_NAMES=LICENSE_NAMES,
+    )
 
 
-def front_matter(manifest: Manifest, origins: Mapping[str, Origin | None], folder: Path, name: str) -> str:
-    """Return the metadata that a hub reads for its search and its figures."""
+def front_matter(
+    manifest: Manifest, origins: Mapping[str, Origin | None], in_transformers: bool, name: str
+) -> dict[str, Any]:
+    """Return the metadata that a hub reads for its search and its figures; empty values are left out."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
-    library = FORMATS[manifest.format].library
-    if in_transformers(manifest.format, folder):
-        library = "transformers"
-    values = {
+    return {
         "license": license_of(origins),
         "language": "en" if data and None not in origins.values() else None,
-        "library_name": library,
+        "library_name": "transformers" if in_transformers else FORMATS[manifest.format].library,
         "pipeline_tag": "question-answering",
         "base_model": _unique(origin.hub_name for origin in known if origin not in data),
         "datasets": _unique(origin.hub_name for origin in data),
         "tags": ["pocketqa", "extractive-qa", manifest.format, manifest.precision, manifest.stage],
         "model-index": _model_index(manifest.scores, name),
     }
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
-    return "\n".join(["---", *lines, "---"])
 
 
 def _unique(names: Iterator[str | None]) -> list[str]:
@@ -120,7 +130,8 @@ def _data_title(data: FileReference) -> str:
     return f"{data.name} ({known.title})" if known else data.name
 
 
-def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -> str:
+def _facts(manifest: Manifest, settings: QASettings, weights: Path) -> dict[str, str | None]:
+    """Return the rows of the first table; None where there is nothing to say."""
     counts = manifest.parameters
     precision = manifest.precision
     no_answer = "never: it always answers"
@@ -129,22 +140,25 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path, name: str) -
         if settings.strict_threshold is not None:
             no_answer += f"; in mode strict, {settings.strict_threshold:.4g}"
     calibration = settings.calibration
-    facts = {
+    return {
         "parameters": f"{counts.total:,} ({counts.without_embeddings:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
         "word embeddings": EMBEDDINGS.get(manifest.embeddings or embedding_form(weights.parent) or ""),
         "runtime": FORMATS[manifest.format].runtime,
-        "windows": f"{settings.max_length} tokens, question at most {settings.max_question_length}, step {settings.doc_stride}",
+        "windows": (
+            f"{settings.max_length} tokens, question at most {settings.max_question_length}, step "
+            f"{settings.doc_stride}"
+        ),
         "answers": f"at most {settings.max_answer_length} tokens",
         "no answer": no_answer,
-        "thresholds": manifest.tuning and _tuned_on(manifest.tuning),
-        "probabilities": calibration
-        and f"temperature {calibration.temperature:.4g}, offset {calibration.offset:.4g}",
+        "thresholds": _tuned_on(manifest.tuning) if manifest.tuning else None,
+        "probabilities": (
+            f"temperature {calibration.temperature:.4g}, offset {calibration.offset:.4g}"
+            if calibration
+            else None
+        ),
     }
-    rows = "\n".join(f"| {key} | {value} |" for key, value in facts.items() if value is not None)
-    intro = "Extractive question answering: given a question and a passage, it answers with a piece of the passage."
-    return f"# {name}\n\n{intro} Made by PocketQA; this card says what `manifest.json` holds.\n\n| | |\n| :-- | :-- |\n{rows}"
 
 
 def _tuned_on(tuning: Tuning) -> str:
@@ -157,33 +171,13 @@ def _tuned_on(tuning: Tuning) -> str:
     )
 
 
-def _made_of(stage: Ancestor, before: Ancestor | None) -> str:
-    """Describe one stage in a line; `before` is the stage that it started from."""
-    if before and (stage.stage, stage.config) == (before.stage, before.config):
-        return f"- **{stage.name}**, same model as the next entry, stored in another precision"
-    parts = [f"- **{stage.name}**", f"stage {stage.stage or 'unknown'}"]
-    if stage.sha256 != NOT_SEALED:
-        parts.append(f"bundle {_short(stage.sha256)}")
-    if stage.encoder:
-        parts.append(f"from encoder {_reference(stage.encoder)}")
-    if stage.source:
-        parts.append(f"from source {_reference(stage.source)}")
-    if stage.teacher:
-        parts.append(f"taught by {_reference(stage.teacher)}")
-    if stage.averaged:
-        *first, last = map(_reference, stage.averaged)
-        parts.append(f"the mean of {', '.join(first)} and {last}")
-    if stage.training_data:
-        parts.append(f"trained on {_reference(stage.training_data)}")
-    if stage.qat:
-        parts.append(f"quantization-aware training in {stage.qat.precision}")
-    shown = {
-        key: value
+def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
+    """Return the options that decided what a stage made."""
+    return [
+        (key, value)
         for key, value in (stage.config or {}).items()
-        if value not in (None, False) and key not in NOT_SETTINGS
-    }
-    settings = [f"{key} {value}" for key, value in shown.items() if not key.startswith(TEACHERS_SETTINGS)]
-    return ", ".join(parts) + (f"; settings: {', '.join(settings)}" if settings else "")
+        if value not in (None, False) and key not in NOT_SETTINGS and not key.startswith(TEACHERS_SETTINGS)
+    ]
 
 
 def _reference(thing: FileReference | CheckpointReference | BundleReference) -> str:
@@ -196,62 +190,6 @@ def _reference(thing: FileReference | CheckpointReference | BundleReference) -> 
 
 def _short(sha256: str) -> str:
     return f"SHA-256 {sha256[:16]}…"
-
-
-def _figures(chain: Sequence[Ancestor], parity: Parity | None) -> str:
-    made = chain[0]
-    lines = ["## Figures", ""]
-    if made.scores is None:
-        lines += [
-            f"{made.name} itself was not scored when it was made; `python -m qa.evaluate` scores it.",
-            "",
-        ]
-    if made.qat:
-        lines += [
-            f"Its weights are those of an {made.qat.precision} export. Its scores were measured with float "
-            "activations.",
-            "",
-        ]
-    if parity:
-        lines += [
-            f"On {parity.n_windows} real windows its logits differed from those of its PyTorch parent by "
-            f"at most {parity.relative_difference:.2g} of their deviation; "
-            f"{parity.equal_spans:.1%} of the best spans were equal.",
-            "",
-        ]
-    scored = [(stage.name, stage.scores) for stage in chain if stage.scores]
-    if scored:
-        lines += [
-            "| model | data | questions | articles | EM | F1 |",
-            "| :-- | :-- | --: | --: | --: | --: |",
-        ]
-        lines += [_scores_row(name, scores) for name, scores in scored]
-        lines += [
-            "",
-            "In percent, as the official script of SQuAD counts. Intervals: 95 %, bootstrap over articles.",
-        ]
-        lines += _calibration(made.scores)
-    return "\n".join(lines).strip()
-
-
-def _calibration(scores: Scores | None) -> list[str]:
-    """Return the calibration errors of a scored and calibrated model."""
-    if scores is None or scores.calibration_error is None:
-        return []
-    before = f", {scores.uncalibrated_calibration_error:.1f} before calibration"
-    return [
-        "",
-        f"Expected calibration error of its probabilities on {scores.data.name}: {scores.calibration_error:.1f} "
-        f"percentage points{before}.",
-    ]
-
-
-def _scores_row(name: str, scores: Scores) -> str:
-    n_articles = "–" if scores.n_articles is None else str(scores.n_articles)
-    cells = [name, _data_title(scores.data), f"{scores.total:,}", n_articles]
-    for value, ends in ((scores.exact, scores.exact_interval), (scores.f1, scores.f1_interval)):
-        cells.append(f"{value:.2f}" + (f" ({ends[0]:.1f} to {ends[1]:.1f})" if ends else ""))
-    return "| " + " | ".join(cells) + " |"
 
 
 def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
@@ -279,22 +217,10 @@ def license_of(origins: Mapping[str, Origin | None]) -> str | None:
     return None if None in licenses else next(name for name in strictest if name in licenses)
 
 
-WHOLE_KNOWN = "The whole has the strictest licence of its parts: {}."
-WHOLE_UNKNOWN = """So no licence is given for the whole. Find out what is unknown before you pass this model on. A model
-trained on SQuAD, or on questions made from it, must name SQuAD (CC BY-SA 4.0)."""
+def embedding_form(folder: Path) -> str | None:
+    """Return the form of the quantized embedding table of a PyTorch bundle; None when it is not quantized."""
+    return _read(folder / CONFIG).get("word_table")
 
 
-def _licence(origins: Mapping[str, Origin | None], has_probe: bool) -> str:
-    parts = dict(origins)
-    whole = license_of(parts)
-    if has_probe:
-        parts["windows in `probe.json`, as token ids"] = DATA["embedded"]
-    lines = ["## Licence and attribution", ""]
-    for part, origin in parts.items():
-        known = (
-            f"{origin.title}, {LICENSE_NAMES[origin.license]}: {origin.credit}"
-            if origin
-            else "licence unknown to PocketQA"
-        )
-        lines.append(f"- {part}: {known}")
-    return "\n".join([*lines, "", WHOLE_KNOWN.format(LICENSE_NAMES[whole]) if whole else WHOLE_UNKNOWN])
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

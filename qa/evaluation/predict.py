@@ -77,7 +77,7 @@ def evaluate_runtime(
     predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
     n_windows = sum(entry["n_windows"] for entry in entries)
     n_done = len(predictions)
-    with Progress[None](
+    with Progress(
         total=len(examples),
         initial=n_done,
         desc=runtime.name,

@@ -133,7 +133,7 @@ def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = F
     """Tokenize each passage whole, without special tokens."""
     passages = []
     bare = special_tokens(tokenizer).wordpiece  # without white space; a tenth of the time is in looking
-    with Progress[None](
+    with Progress(
         total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
     ) as bar:
         for first in range(0, len(texts), TOKENIZER_BATCH):

@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from qa.base import progress
 from qa.base.progress import Progress
 
 
@@ -21,7 +20,7 @@ def clock(monkeypatch):
     class Clock:
         now = 0.0
 
-    monkeypatch.setattr(progress.time, "monotonic", lambda: Clock.now)
+    monkeypatch.setattr("tqdm.std.time", lambda: Clock.now)
     return Clock
 
 
@@ -37,7 +36,7 @@ def test_a_log_gets_a_line_every_30_seconds_and_one_at_the_end(clock, capsys):
 
 
 def test_a_long_task_logs_at_most_a_line_for_each_percent(clock, capsys):
-    with Progress[None](total=1000, desc="training", unit="step") as bar:
+    with Progress(total=1000, desc="training", unit="step") as bar:
         for _ in range(1000):
             clock.now += 29
             bar.update()
@@ -45,13 +44,22 @@ def test_a_long_task_logs_at_most_a_line_for_each_percent(clock, capsys):
 
 
 def test_a_resumed_task_foresees_its_end_by_its_own_speed(clock, capsys):
-    with Progress[None](total=100, initial=50, desc="training", unit="step") as bar:
+    with Progress(total=100, initial=50, desc="training", unit="step") as bar:
         clock.now = 40.0
-        bar.set_postfix({"loss": "0.125"})
+        bar.set_postfix_str("loss 0.125", refresh=False)
         bar.update(10)
     assert (
         capsys.readouterr().err == "training: 60 of 100 steps (60 %), 00:40 so far, 02:40 left, loss 0.125\n"
     )
+
+
+def test_a_task_that_ends_early_logs_how_far_it_came(clock, capsys):
+    with Progress(total=100, desc="training", unit="step") as bar:
+        for _ in range(42):
+            clock.now += 1
+            bar.update()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(" steps")[0] for line in lines] == ["training: 30 of 100", "training: 42 of 100"]
 
 
 def test_short_and_disabled_tasks_leave_nothing_in_a_log(clock, capsys):

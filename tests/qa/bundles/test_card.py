@@ -9,6 +9,7 @@ import pytest
 import yaml
 from comparisons import UNTRAINED_SPANS
 from huggingface_hub import ModelCard
+from places import ROOT
 
 from distill.options import DistillOptions, FinetuneOptions
 from distill.train_on_gold import finetune
@@ -17,6 +18,7 @@ from export.onnx.exporter import export
 from export.options import OnnxOptions
 from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, SETTINGS, new_bundle, open_bundle
+from qa.bundles.card import model_card
 from qa.bundles.manifest import StageRecord
 from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
@@ -195,6 +197,13 @@ def test_use_is_that_of_the_runtime(seal):
     use = card_of(seal("hub", kind="onnx", config=config)).text
     assert 'ORTModelForQuestionAnswering.from_pretrained("hub")' in use
     assert "pipeline('question-answering', 'hub', { subfolder: '', dtype: 'fp32' })" in use
+
+
+@pytest.mark.parametrize("name", ["student", "student-tflite-int8", "teacher"])
+def test_the_cards_of_the_shipped_models_are_what_is_made_of_their_manifests(name):
+    bundle = open_bundle(ROOT / "models" / name)
+    made = model_card(bundle.manifest, bundle.settings, bundle.weights, name)
+    assert made == (bundle.path / CARD).read_text(encoding="utf-8")
 
 
 def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_reference):

@@ -36,6 +36,8 @@ class Example:
     category: str | None = None
     unlabelled: bool = False
     """True where nobody has said whether and where the passage answers it; `answers` is then empty."""
+    copy_of: str | None = None
+    """Id of the question that this one is a copy of: typed in another way, or on a noisy passage."""
 
 
 def unpacked(path: Path) -> bytes:
@@ -133,8 +135,13 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
     category = entry.get("category")
     if category is not None and not isinstance(category, str):
         raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
+    copy_of = entry.get("copy_of")
+    if copy_of is not None and not isinstance(copy_of, str):
+        raise SquadFormatError(f"{where}: 'copy_of' must be an id where there is one, got {copy_of!r}")
     question = _text(entry, "question", where)
-    return Example(qid, title, context, question, tuple(answers), impossible, category, without_label)
+    return Example(
+        qid, title, context, question, tuple(answers), impossible, category, without_label, copy_of
+    )
 
 
 def _list(owner: object, key: str, where: str) -> list[Any]:

@@ -47,22 +47,21 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
     """Return the questions to train on and those held out, as `split_articles` does.
 
     `before` are questions that the model to train holds out. Nothing is held out where every labelled
-    question has an answer. Unlabelled questions are never held out; those made of a held-out question, or
-    asked of its passage, are dropped.
+    question has an answer. Questions without a label and copies of others are never held out; those made of a
+    held-out question, or asked of its passage, are dropped.
     """
-    labelled = [e for e in examples if not e.unlabelled]
+    labelled = [e for e in examples if not (e.unlabelled or e.copy_of)]
     if all(e.answers for e in labelled):
         return examples, []
     held_out = split_articles(labelled, before)[1]
     ids = {e.id for e in held_out}
     contexts = {e.context for e in held_out}
-    train = [
-        e
-        for e in examples
-        if e.id not in ids
-        and not (e.unlabelled and (e.id.rpartition("-")[0] in ids or e.context in contexts))
-    ]
-    return train, held_out
+
+    def is_made_of_one(e: Example) -> bool:
+        source = e.id.rpartition("-")[0] if e.unlabelled else e.copy_of
+        return source is not None and (source in ids or e.context in contexts)
+
+    return [e for e in examples if e.id not in ids and not is_made_of_one(e)], held_out
 
 
 def split_articles(

@@ -35,7 +35,6 @@ COMMANDS = {
     "qat": "compress.qat.__main__:main",
     "quantize-embeddings": "compress.embeddings:main",
     "cast": "compress.cast:main",
-    "search": "benchmarks.search.__main__:main",
     "export onnx": "export.onnx.__main__:main",
     "export tflite": "export.tflite.__main__:main",
     "export android": "export.android.__main__:main",

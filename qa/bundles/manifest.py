@@ -208,7 +208,7 @@ class Manifest(Struct, frozen=True):
     """Heads and neurons that distillation kept."""
     pruning: dict[str, Any] | None = None
     """Heads and neurons, or weights, that pruning kept."""
-    search: dict[str, Any] | None = None
+    search: dict[str, Any] | None = None  # of a model that `benchmarks.search` of version 0.2.0 made
     structure: Structure | None = None
     parity: Parity | None = None
     tuning: Tuning | None = None

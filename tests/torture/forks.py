@@ -13,7 +13,7 @@ from places import ROOT
 LIBRARIES = (
     *("torch", "torch.onnx", "torch.utils.tensorboard", "transformers", "accelerate", "litert_torch"),
     *("ai_edge_quantizer", "ai_edge_litert.interpreter", "onnx", "onnxruntime", "distill.fine_tuning"),
-    *("distill.distillation", "compress.prune.steps", "compress.qat.steps", "benchmarks.search.steps"),
+    *("distill.distillation", "compress.prune.steps", "compress.qat.steps"),
     *("export.onnx.exporter", "export.tflite.exporter", "benchmarks.comparison", "events", "bundle_use"),
 )
 HUNG = 124  # exit code of a process that had to be killed, as of timeout(1); no command ends with it

@@ -58,6 +58,11 @@ RECIPES = {
         {**FILES, "COUNTS": "50 200", "EPOCHS": "2"},
         {"qa.data.sample", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
     ),
+    "search": (
+        ("rows", "times"),
+        {**FILES, "WIDTHS": "1 0.5", "QAT_EPOCHS": "0", "TEACHER": "runs/teacher"},
+        {"compress.prune", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.table"},
+    ),
     "football": (
         ("rows",),
         {**FILES, "SEEDS": "0 1", "LAYERS": "3", "HEAD": "linear", "LEARNING_RATE": "1e-4"},
@@ -125,6 +130,7 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),
+        ("search", {"EPOCHS": "2"}, "EPOCHS=1"),
         ("standalone-models", {"BIDAF_EPOCHS": "1"}, "BIDAF_EPOCHS=4"),
         ("thesis", {"SHARE": "1"}, "SHARE=0.5"),
     ],

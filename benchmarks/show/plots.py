@@ -85,8 +85,6 @@ class Point:
     precision: str
     hollow: bool = False
     """Drawn hollow: made by another toolchain."""
-    chosen: bool = False
-    """Drawn in a ring: the choice of a search."""
     details: str = ""
     """Description shown by a browser at the mark."""
 
@@ -195,8 +193,6 @@ def scatter_svg(scatter: Scatter) -> str:
         mark.set_gid(f"point-{number}")
         if point.hollow:
             mark.set_markerfacecolor("none")
-        if point.chosen:
-            axes.plot(point.x, point.f1, "o", color=GREY, markersize=size + 2 * STEP, markerfacecolor="none")
         bold = "bold" if point in scatter.front else "normal"
         name = f"{number + 1}  {point.name}"
         figure.text(510, height - 56 - 16 * number, name, weight=bold, transform=None)
@@ -206,8 +202,6 @@ def scatter_svg(scatter: Scatter) -> str:
     handles = [_handle(shape, GREY, precision) for precision, shape in shapes.items()]
     if any(point.hollow for point in points):
         handles.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))
-    if any(point.chosen for point in points):
-        handles.append(_handle("o", GREY, "ring: chosen", markersize=MARK, markerfacecolor="none"))
     handles.append(_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1))
     runtimes = [_handle("o", colour, RUNTIME_NAMES.get(name, name)) for name, colour in colours.items()]
     _legend(figure, 2, runtimes)

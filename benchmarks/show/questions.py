@@ -1,13 +1,11 @@
-"""F1 by question word and passage length, and the worst regressions.
+"""The questions on which a smaller model falls furthest behind the teacher.
 
 They come from the data file and the answers kept beside the results (benchmarks/measure/accuracy.py). Answers
 count only when their F1 equals that of their result.
 """
 
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,20 +19,8 @@ from qa.base.files import file_sha256
 from qa.base.sampling import evenly
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
-from qa.evaluation.bootstrap import Interval, score_intervals
 
 SAME_F1 = 1e-6  # points by which a sum of the same scores in another order may differ
-QUESTION_WORDS = ("what", "who", "when", "where", "why", "how", "which")
-OTHER = "other"
-TYPES = (*QUESTION_WORDS, OTHER)
-_WORD = re.compile(rf"\b(?:{'|'.join(QUESTION_WORDS)}|whom|whose)\b", re.IGNORECASE)
-BOUNDS = (75, 100, 125, 150, 200)  # words; a passage of 250 or so no longer fits one window of 384 tokens
-LENGTHS = (
-    f"up to {BOUNDS[0]} words",
-    *(f"{low + 1}–{high} words" for low, high in pairwise(BOUNDS)),
-    f"over {BOUNDS[-1]} words",
-)
-N_SLICE_RESAMPLES = 2_000  # a drawn line moves by less than its own width with more
 N_SHOWN = 8
 
 
@@ -116,37 +102,6 @@ def chosen_three(kept: Kept, group: Group) -> list[Entry]:
         return []
     students = [e for e in smaller if e.newest.bundle_sha256 == best.newest.parent_sha256]
     return [teacher, *students[-1:], best]
-
-
-def question_type(example: Example) -> str:
-    """Return the first question word, with whom and whose counted as who, or other."""
-    found = _WORD.search(example.question)
-    if found is None:
-        return OTHER
-    word = found.group().lower()
-    return "who" if word in ("whom", "whose") else word
-
-
-def passage_length(example: Example) -> str:
-    """Return the bin of the passage's number of words."""
-    n_words = len(example.context.split())
-    return LENGTHS[sum(n_words > bound for bound in BOUNDS)]
-
-
-def slices(
-    kept: Kept, models: Sequence[Entry], key: Callable[[Example], str], order: Sequence[str]
-) -> list[tuple[str, int, list[Interval]]]:
-    """Return name, number of questions and F1 of each model, for each part that `key` names."""
-    names = np.array([key(e) for e in kept.examples])
-    articles = np.array([e.title for e in kept.examples])
-    scores = np.stack([kept.f1[e] for e in models], axis=1)
-    parts = []
-    for name in order:
-        part = names == name
-        if n := int(part.sum()):
-            f1, *_ = score_intervals(scores[part], articles[part].tolist(), n_resamples=N_SLICE_RESAMPLES)
-            parts.append((name, n, f1))
-    return parts
 
 
 @dataclass(frozen=True)

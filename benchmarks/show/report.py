@@ -18,17 +18,8 @@ from benchmarks.show.headline import best_entry, few_questions, headline, which_
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.plots import GREY, panels_svg, reliability_panel, scatter_svg
-from benchmarks.show.questions import (
-    LENGTHS,
-    TYPES,
-    Kept,
-    chosen_three,
-    passage_length,
-    question_type,
-    regressions,
-    slices,
-)
-from benchmarks.show.ranking import rankings
+from benchmarks.show.questions import Kept, chosen_three, regressions
+from benchmarks.show.ranking import ranking_tables
 from benchmarks.show.tables import Table, first_to_last, make_table, plural, span
 from benchmarks.show.views import group_tables, view_tables
 from qa.base.files import write_whole
@@ -37,7 +28,7 @@ from qa.evaluation.bootstrap import Interval
 
 MOST_PANELS = 3  # reliability plots side by side
 NO_ANSWERS = (
-    "No F1 by question or passage: this needs the data file, and the answers of the teacher and of an int8 "
+    "No regressions: this needs the data file, and the answers of the teacher and of an int8 "
     "model, which compare.py keeps beside the results in <rows>.predictions."
 )
 Found = TypeVar("Found")
@@ -95,7 +86,7 @@ class Page:
 
     @cached_property
     def questions(self) -> dict[str, Any]:
-        """Parts and regressions of the first group whose answers are kept; empty without any."""
+        """Regressions of the first group whose answers are kept; empty without any."""
         kept = self.kept
         if kept is None:
             return {}
@@ -103,12 +94,8 @@ class Page:
         models = chosen_three(kept, group) if group is not None else []
         if not models:
             return {}
-        parts = {
-            "question word": slices(kept, models, question_type, TYPES),
-            "length of the passage": slices(kept, models, passage_length, LENGTHS),
-        }
         names = ["teacher", "student", "int8 student"] if len(models) == 3 else ["teacher", "int8"]
-        return {"models": models, "names": names, "parts": parts, "falls": regressions(kept, models)}
+        return {"models": models, "names": names, "falls": regressions(kept, models)}
 
     @property
     def commands(self) -> list[str]:
@@ -203,6 +190,15 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 HELPERS: list[Callable[..., Any]] = [beside, conditions, embedded, failures, few_questions, gold_texts]
-HELPERS += [group_plots, group_tables, headline, other_baselines, plural, rankings, reliability, retained]
+HELPERS += [
+    group_plots,
+    group_tables,
+    headline,
+    other_baselines,
+    plural,
+    ranking_tables,
+    reliability,
+    retained,
+]
 HELPERS += [scatter_svg, span, view_tables, which_to_ship]
 TEMPLATES.globals |= {helper.__name__: helper for helper in HELPERS} | {"NO_ANSWERS": NO_ANSWERS}

@@ -7,7 +7,7 @@ from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, 
 from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
-from benchmarks.show.ranking import rankings
+from benchmarks.show.ranking import ranking_tables
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
 
@@ -50,7 +50,7 @@ def _title(group: Group) -> str:
 
 OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {
     "latency": latency_tables,
-    "toolchains": lambda group: [ranking.table() for ranking in rankings(group)],
+    "toolchains": ranking_tables,
     "categories": category_tables,
 }
 VIEWS = (*PER_MODEL, *OTHER_VIEWS, "arm")

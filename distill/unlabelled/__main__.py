@@ -1,7 +1,7 @@
 """More training questions: without gold answers, for a teacher to label, and copies that keep their answers.
 
     python -m distill.unlabelled --data squad_v2 --passages 1 --reworded 1 --out more.json
-    python -m distill.unlabelled --data everyday --passages 0 --same-kind 2 --typed 1 --noisy 1 --out more.json
+    python -m distill.unlabelled --data everyday --passages 0 --same-kind 2 --typed 1 --noisy 1 --out OUT
 
 OUT has all questions of the data, and new ones marked "unlabelled": each question with other passages of its
 article (`ID-passage1`) or of other articles of its category (`ID-passage1k`), and with its own passage, some

@@ -59,9 +59,9 @@ LEFT_OUT = {
 }
 # Flags that are added to commands with these words.
 ADDED = {
-    "benchmarks.search": ["--questions", "40", "--data", "train-v2.0.json"],
     "benchmarks/compare.py": ["--quick", "--data", "dev-v2.0.json"],
     "compress.qat": ["--epochs", "0.2"],
+    "recipes/search.mk": ["WIDTHS=1 0.5", "PRECISIONS=int8", "EMBEDDINGS=pq3", "EPOCHS=0.5", "QAT_EPOCHS=0"],
     "recipes/domain.mk": ["COUNTS=20", "EPOCHS=1", "DEV_QUESTIONS=20"],
     # A student of so few questions keeps fewer of its best spans.
     "export.tflite": ["--min-equal-spans", "0"],

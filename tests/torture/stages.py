@@ -20,7 +20,7 @@ from qa.bundles.bundle import open_bundle
 
 TRAINED = ["--data", "questions.json", "--epochs", "2", "--batch-size", "4", "--precision", "fp32"]
 # Files that tell dates or times, of which only that they are there repeats.
-UNREPEATED = ("README.md", "report.html", "search.json", "search.svg")
+UNREPEATED = ("README.md", "report.html")
 # What repeats of a row of results.
 REPEATED_KEYS = {
     *("kind", "model", "bundle_sha256", "threads", "lengths", "batch"),
@@ -36,8 +36,6 @@ class Stage:
     words: tuple[str, ...]
     result: str = "made"
     again: tuple[str, ...] | None = ("--resume",)
-    slow: bool = False
-    """It has its turn less often."""
 
 
 def _stage(words: str, *more: str, **how: Any) -> Stage:
@@ -64,12 +62,6 @@ STAGES = {
     "quantize embeddings": _stage(
         "compress.embeddings --model student --embeddings pq4 --out made", again=None
     ),
-    "search": _stage(
-        "benchmarks.search --model teacher --target-mb 1.4 --data questions.json --questions 4"
-        " --recovery-windows 8 --out made",
-        again=None,
-        slow=True,
-    ),
     "export to ONNX": _stage("export.onnx --model student --quantize int8 --out made", again=None),
     "export to TFLite": _stage("export.tflite --model student --quantize int8 --out made", again=None),
     "evaluate": _stage(
@@ -82,7 +74,6 @@ STAGES = {
         again=(),
     ),
 }
-TURNS = [name for turn in range(4) for name, stage in STAGES.items() if turn == 0 or not stage.slow]
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ def test_report_without_latency_or_baseline_or_any_success(tmp_path):
         write_report(path, Page(collect(results)))
         text = path.read_text()
         assert "1 model on dev.json" in text
-        assert "No F1 by question or passage" in text
+        assert "No regressions: this needs" in text
     assert len(list(path.parent.iterdir())) == 2
     assert "Nothing measured" in Page([]).render()
 
@@ -140,14 +140,12 @@ def group():
     return collect(run([*ours, batches], toolchains))[0]
 
 
-def test_the_verdict_is_the_first_line_of_its_section(group):
+def test_the_rankings_of_all_settings_share_a_section(group):
     page = Page([group]).render()
     section = page[page.index("<h2>Against other tools") :].split("</section>")[0]
-    verdict = re.search(r"<p><strong>(.*?)</strong></p>", section)[1]
-    fastest = "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast"
-    assert verdict.startswith(fastest)
-    assert "Padded to 384, our student-onnx-int8 is the fastest at equal F1" in verdict
-    assert section.count("<table>") == 3, "unpadded, padded to 128 and to 384"
+    settings = ("Unpadded", "Padded to 128", "Padded to 384")
+    assert re.findall("<h3>(.*?)</h3>", section) == [f"{name}, exports of student" for name in settings]
+    assert section.count("<table>") == 3
     assert section.count("OpenVINO (openvino 2026.1.0, nncf 3.0.0)") == 1, "what all tables say stands once"
     assert "Against other tools" not in Page(collect(run())).render()
 

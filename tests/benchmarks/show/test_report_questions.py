@@ -10,20 +10,10 @@ from benchmarks.measure.accuracy import answers_path, save_answers
 from benchmarks.show import questions
 from benchmarks.show.groups import collect
 from benchmarks.show.headline import best_entry
-from benchmarks.show.questions import (
-    LENGTHS,
-    TYPES,
-    chosen_three,
-    passage_length,
-    question_type,
-    read_kept,
-    regressions,
-    slices,
-)
+from benchmarks.show.questions import chosen_three, read_kept, regressions
 from benchmarks.show.report import Page, other_baselines
 from qa.base.errors import OptionError
 from qa.data.datasets import EMBEDDED
-from qa.data.squad import Example
 
 
 @pytest.fixture
@@ -51,34 +41,6 @@ def three(group):
     return [entries[bundle] for bundle in (TEACHER, STUDENT, INT8)]
 
 
-def ask(question, n_words=5):
-    return Example("q", "t", " ".join(["word"] * n_words), question, (), False)
-
-
-@pytest.mark.parametrize(
-    ("question", "word"),
-    [
-        ("In what year did it end?", "what"),
-        ("Who knew when?", "who"),
-        ("To whom was it given?", "who"),
-        ("Whose?", "who"),
-        ("WHERE'S it?", "where"),
-        ("Name the show and how it ended.", "how"),
-        ("Name somewhat showy shows.", "other"),
-        ("", "other"),
-    ],
-)
-def test_the_first_question_word_decides(question, word):
-    assert question_type(ask(question)) == word
-    assert word in TYPES
-
-
-def test_passages_are_binned_by_words():
-    names = [passage_length(ask("", n_words)) for n_words in (1, 75, 76, 200, 201)]
-    assert names == ["up to 75 words", "up to 75 words", "76–100 words", "151–200 words", "over 200 words"]
-    assert set(names) < set(LENGTHS)
-
-
 def test_scores_are_those_of_each_answer(kept, three):
     teacher, student, int8 = (kept.f1[e].tolist() for e in three)
     assert teacher == [100, 100, 100, 100, 100, 100, 0]
@@ -86,20 +48,8 @@ def test_scores_are_those_of_each_answer(kept, three):
     assert int8 == pytest.approx([100, 0, 0, 100, 100, 100, 200 / 3]), '"wrote" of "wrote it"'
 
 
-def test_slices_hold_the_mean_of_their_questions(kept, group, three):
+def test_regressions_are_counted_and_the_furthest_falls_come_first(kept, group, three, monkeypatch):
     assert chosen_three(kept, group) == three
-    by_word = {name: (n, f1) for name, n, f1 in slices(kept, three, question_type, TYPES)}
-    counts = {name: n for name, (n, _) in by_word.items()}
-    assert counts == {"what": 1, "who": 2, "when": 1, "where": 1, "how": 1, "other": 1}
-    who = by_word["who"][1]
-    assert [f1.mean for f1 in who] == [100, 100, 50]
-    assert (who[2].low, who[2].high) == (0, 100)
-    short, middle = slices(kept, three, passage_length, LENGTHS)
-    assert (short[:2], middle[:2]) == (("up to 75 words", 5), ("126–150 words", 2))
-    assert short[2][0].mean == 80
-
-
-def test_regressions_are_counted_and_the_furthest_falls_come_first(kept, three, monkeypatch):
     found = regressions(kept, three)
     assert (found.n_worse, found.n_better, found.n_lost, found.n_lost_before) == (2, 1, 2, 1)
     assert found.worst == [1, 2]

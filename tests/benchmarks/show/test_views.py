@@ -1,6 +1,5 @@
 """Tables of other targets, of phones and of toolchains."""
 
-import pytest
 from benchmark_results import (
     EVEN,
     LITERT,
@@ -23,7 +22,6 @@ from benchmark_results import (
 from benchmarks.results.rows import Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.phone_views import newest_on_phone
-from benchmarks.show.ranking import rankings
 from benchmarks.show.report import Page
 from benchmarks.show.tables import UNKNOWN
 from benchmarks.show.views import view_tables
@@ -93,47 +91,25 @@ def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
 # Our files among those of toolchains
 
 
-def test_the_fastest_of_equal_f1_and_what_each_peer_shows():
+def test_the_fastest_toolchains_come_first_with_ratios_to_our_fastest_export():
     ours = export("student-onnx-int8", 10, 40, rounds=UNEVEN, quick=True)
     late = toolchain("late", 1, 1, date="2026-01-01T00:00:00Z")
     toolchains = [*toolchain("openvino-int8", 8, 44), *toolchain("torchao-int8", 4, 40, f1=60.0), *late]
-    (group,) = collect(run(ours, toolchains))
-    unpadded, _, padded = rankings(group)
-    verdict = "Unpadded, student-openvino-int8 is the fastest at equal F1: 1.25 times as fast (1.2"
-    assert unpadded.verdict().startswith(verdict)
-    verdict = "Padded to 384, our student-onnx-int8 is the fastest at equal F1: the next, student-openvino"
-    assert padded.verdict().startswith(verdict)
-    torchao, openvino, late = unpadded.toolchains
-    assert unpadded.sentence(torchao).endswith("unpadded at 18.0 points less F1, which does not count")
-    assert unpadded.sentence(late) == "student-late was not timed unpadded in the same run"
-    assert (torchao.beyond_noise, openvino.beyond_noise, late.beyond_noise) == (1, 1, 0)
-    level = next(p for p in padded.toolchains if p.entry.model.endswith("torchao-int8"))
-    assert "shows no difference beyond noise" in padded.sentence(level)
-    first, second, *_ = lines(group.results, "toolchains")
-    assert (first["x ours"], first["ms"], first["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
-    assert (second["tool"], second["F1 - ours"]) == ("torchao (toolchain)", "-18.00")
-
-
-LEVEL = "our ours and student-peer are the fastest at equal F1, without a difference beyond noise"
-NO_EQUAL = "Unpadded, no other toolchain's export of equal F1 was timed in the same run as our ours"
-
-
-@pytest.mark.parametrize(
-    ("peer", "verdict"),
-    [
-        (toolchain("peer", 9.9, 44, rounds=(1.0,) * 4), "1.01 times as fast (no interval) as our ours"),
-        (toolchain("peer", 1, 1, f1=70.0), NO_EQUAL),
-        (toolchain("peer", 10, 40), LEVEL),
-    ],
-)
-def test_without_an_interval_nothing_is_noise_and_without_an_equal_nobody_is_ahead(peer, verdict):
-    rounds = (1.0,) * 4 if "no interval" in verdict else UNEVEN
-    (group,) = collect(run(export("ours", 10, 40, rounds=rounds), peer))
-    assert rankings(group)[0].verdict().endswith(verdict)
-    assert rankings(collect(run(export("ours", 10, 40)))[0]) == []
+    unpadded, *_, padded = view_tables(collect(run(ours, toolchains)), "toolchains")
+    assert (unpadded.title, padded.title) == (
+        "Unpadded, exports of student",
+        "Padded to 384, exports of student",
+    )
+    ours, torchao, openvino, late = records(unpadded)
+    assert (ours["x ours"], ours["ms"], ours["F1 - ours"]) == ("1.00x†", "10.0†", UNKNOWN)
+    assert (torchao["tool"], torchao["F1 - ours"]) == ("torchao (toolchain)", "-18.00")
+    assert openvino["x ours"].startswith("1.25x (1.2")
+    assert (late["model"], late["x ours"]) == ("student-late", UNKNOWN), "not timed in the same run"
+    assert "speed-up over student-onnx-int8, our fastest export here" in unpadded.footnotes[0]
+    assert records(padded)[0]["model"] == "student-onnx-int8"
+    assert view_tables(collect(run(export("ours", 10, 40))), "toolchains") == []
 
 
 def test_ours_is_the_fastest_export_near_the_best_f1():
     ours = [export("rapid", 1, 1, f1=77.0), export("good", 5, 5, f1=77.6), export("best", 9, 9, f1=78.0)]
-    (group,) = collect(run(*ours, toolchain("p", 9, 9)))
-    assert rankings(group)[0].ours.entry.model == "good"
+    assert lines(run(*ours, toolchain("p", 9, 9)), "toolchains")[0]["model"] == "good"

@@ -3,7 +3,7 @@
     python -m qa.bundles.hf_import --model deepset/minilm-uncased-squad2 --out runs/minilm
 
 Every stage imports a checkpoint by itself. The bundle is then kept in the cache; its key is the hash of the
-checkpoint's files. Only options.json, safetensors and tokenizer files are read, and no code of the checkpoint
+checkpoint's files. Only config.json, safetensors and tokenizer files are read, and no code of the checkpoint
 is run.
 """
 
@@ -38,7 +38,7 @@ class CheckpointOptions:
     """Make a bundle of a question-answering checkpoint of Hugging Face transformers."""
 
     model: str
-    """Checkpoint: a folder with options.json, model.safetensors and the tokenizer's files, or a hub name."""
+    """Checkpoint: a folder with config.json, model.safetensors and the tokenizer's files, or a hub name."""
     out: Path
     """Bundle to create."""
     max_length: int | None = None
@@ -73,14 +73,14 @@ def open_model(name: str | Path, format: str | None = None) -> Bundle:
 
 
 def is_checkpoint(name: str | Path) -> bool:
-    """Return True for a folder with a options.json that is no bundle, and for a hub name.
+    """Return True for a folder with a config.json that is no bundle, and for a hub name.
 
     A path into an existing folder is no hub name: a typing error must not fetch a stranger's model.
     """
     path = Path(name)
     if path.exists():
         of_a_bundle = any((path / name).is_file() for name in (MANIFEST, SETTINGS))
-        return (path / "options.json").is_file() and not of_a_bundle
+        return (path / "config.json").is_file() and not of_a_bundle
     return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here(path)
 
 

@@ -257,7 +257,7 @@ def small_table(folder):
 def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tmp_path, spoil, message):
     spoil(checkpoint)
     with pytest.raises(PocketQAError, match=message) as caught:
-        checkpoints.main(CheckpointOptions(str(checkpoint), tmp_path / "out"))
+        checkpoints.import_model(CheckpointOptions(str(checkpoint), tmp_path / "out"))
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".out*"))

@@ -34,8 +34,10 @@ def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys)
     assert usage == f"usage: pocketqa {name} [-h]"
     if name == "completion":  # a part of pocketqa itself
         return
-    for loaded in (module, f"{module}.__main__"):
-        monkeypatch.delitem(sys.modules, loaded, raising=False)
+    if hasattr(sys.modules.get(module), "__path__"):  # a package, which other modules hold on to
+        monkeypatch.delitem(sys.modules, f"{module}.__main__", raising=False)
+    else:
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setattr(sys, "argv", [module, "--help"])
     usage, theirs = help_of(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True), capsys)
     assert usage == f"usage: python -m {module} [-h]"

@@ -71,7 +71,7 @@ def test_download_with_another_hash_is_not_kept(tmp_path, monkeypatch):
 
 
 def test_unknown_data_lists_the_known_names():
-    with pytest.raises(SquadFormatError, match="embedded, squad, squad_v2"):
+    with pytest.raises(SquadFormatError, match="embedded, everyday, squad, squad_v2"):
         datasets.resolve("squad_v3", "dev")
 
 

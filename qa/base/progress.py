@@ -42,5 +42,6 @@ class Progress(tqdm):
         seconds = self.format_dict["elapsed"]
         left = seconds * (self.total - self.n) / (self.n - self.initial)
         times = f"{tqdm.format_interval(seconds)} so far, {tqdm.format_interval(left)} left"
-        share = f"{self.n} of {self.total} {self.unit}s ({100 * self.n / self.total:.0f} %)"
+        units = self.unit + ("es" if self.unit.endswith("ch") else "s")
+        share = f"{self.n} of {self.total} {units} ({100 * self.n / self.total:.0f} %)"
         return ", ".join(filter(None, [f"{self.desc}: {share}", times, self.postfix]))

@@ -53,6 +53,13 @@ def test_a_resumed_task_foresees_its_end_by_its_own_speed(clock, capsys):
     )
 
 
+def test_batches_have_their_plural(clock, capsys):
+    with Progress(total=2, desc="importance", unit="batch") as bar:
+        clock.now = 40.0
+        bar.update(2)
+    assert "2 of 2 batches" in capsys.readouterr().err
+
+
 def test_a_task_that_ends_early_logs_how_far_it_came(clock, capsys):
     with Progress(total=100, desc="training", unit="step") as bar:
         for _ in range(42):

@@ -1,12 +1,14 @@
 """Number of parameters of a model."""
 
-import msgspec
+from dataclasses import dataclass
 
 
-class Parameters(msgspec.Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
     """Parameters in total, and without embedding tables (word, position and token type).
 
-    A product-quantized table counts as the full table: it is another way to store it, like int8.
+    A product-quantized table counts as the full table: it is another way to store it, like int8. This is no
+    msgspec.Struct: the environments of toolchains open models without msgspec.
     """
 
     total: int

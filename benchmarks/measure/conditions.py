@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.process import Worker
+from benchmarks.measure.worker_process import Worker
 from benchmarks.measure.worker import system_information
 from benchmarks.results.rows import BUSY, Machine
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.measure.conditions import OtherLoad
 from benchmarks.measure.plan import Plan, Setting, rounds
-from benchmarks.measure.process import TokenWindow, Worker
+from benchmarks.measure.worker_process import TokenWindow, Worker
 from benchmarks.measure.run import ModelUnderTest
 from qa.base.cli import one_line
 from qa.base.errors import PocketQAError

@@ -12,7 +12,7 @@ from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.options import TFLiteOptions
 from export.tflite import convert as conversion
-from export.tflite.any_length import OneLength
+from export.tflite.passes.any_length import OneLength
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
 from export.tflite.lengths import window_lengths

@@ -30,7 +30,7 @@ from distill.making import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from export.options import TFLiteOptions
-from export.tflite.compact import compact
+from export.tflite.passes.compact import compact
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers

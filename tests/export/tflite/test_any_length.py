@@ -10,7 +10,7 @@ from transformers import BertConfig
 from export.android.package import read_package
 from export.options import TFLiteOptions
 from export.parity import real_windows
-from export.tflite.any_length import OneLength, merge_lengths
+from export.tflite.passes.any_length import OneLength, merge_lengths
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile

@@ -20,7 +20,7 @@ from export.android.package import read_package
 from export.embeddings import Int4Rows
 from export.options import TFLiteOptions
 from export.parity import real_windows
-from export.tflite.compact import compact
+from export.tflite.passes.compact import compact
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile

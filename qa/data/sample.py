@@ -1,9 +1,11 @@
 """Write a smaller data file: questions evenly spaced over all articles of a larger one.
 
     python -m qa.data.sample --data squad --questions 2000 --out dev-2000.json
+    python -m qa.data.sample --data train-v2.0.json --split train --questions 6000 --add everyday --out m.json
 
-Where all questions would take hours, all models are scored on the same smaller file. The file is the same on
-every machine.
+Where all questions would take hours, all models are scored on the same smaller file. With --add, a model can
+learn new texts and keep what it knows: the file then ends with all questions of other files. It is the same
+on every machine.
 """
 
 from dataclasses import dataclass
@@ -31,6 +33,9 @@ class SampleOptions:
     """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2."""
     split: Literal["train", "dev"] = "dev"
     """Part of a named data set: train to train on, dev to score on."""
+    add: tuple[str, ...] = ()
+    """Further data files or names, whose questions all follow the chosen ones. Training holds out the last
+    texts of a file."""
 
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
@@ -57,12 +62,16 @@ def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str,
 def write_sample(options: SampleOptions) -> None:
     """Read, choose, write, and print the result."""
     path = resolve(options.data, options.split)
-    check_not_an_input(options.out, "--out", [path])
+    more = [resolve(name, options.split) for name in options.add]
+    check_not_an_input(options.out, "--out", [path, *more])
     n_all = len(read_squad(path))  # which checks the whole file
     data = read_json(path)
     articles = sample(data["data"], n_all, options.questions)
+    n_added = sum(len(read_squad(file, unlabelled=True)) for file in more)
+    articles += [article for file in more for article in read_json(file)["data"]]
     found = write_squad(options.out, articles, data.get("version", ""), data_reference(path))
-    print(f"{options.out}: {len(found):,} of {n_all:,} questions")
+    added = f", and {n_added:,} added" if more else ""
+    print(f"{options.out}: {len(found) - n_added:,} of {n_all:,} questions{added}")
     if options.split == "dev":
         say_next("evaluate", "--data", options.out, "--model", "BUNDLE")
     else:

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from qa.base.errors import OptionError
-from qa.data.datasets import EMBEDDED, resolve
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.datasets import EMBEDDED, EVERYDAY, resolve
 from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import read_squad
 
@@ -36,6 +36,18 @@ def test_the_split_of_a_named_data_set_can_be_chosen(tmp_path):
 def test_of_fewer_questions_all_are_taken(tmp_path):
     write_sample(SampleOptions(tmp_path / "all.json", 10**6))
     assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))
+
+
+def test_all_questions_of_other_files_follow(tmp_path, capsys):
+    mixed = tmp_path / "mixed.json"
+    write_sample(SampleOptions(mixed, 60, split="train", add=(EVERYDAY,)))
+    everyday = read_squad(resolve(EVERYDAY, "train"))
+    examples = read_squad(mixed)
+    assert examples[60:] == everyday
+    assert {e.id for e in examples[:60]} < {e.id for e in read_squad(resolve(EMBEDDED, "train"))}
+    assert f"60 of 1,500 questions, and {len(everyday):,} added" in capsys.readouterr().out
+    with pytest.raises(SquadFormatError, match="twice"):
+        write_sample(SampleOptions(tmp_path / "twice.json", 60, add=(EMBEDDED,)))
 
 
 def test_what_cannot_be_is_refused(tmp_path):

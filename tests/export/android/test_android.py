@@ -21,7 +21,8 @@ from unicode_texts import generated_texts
 
 from export.android import stage as android
 from export.android.core_process import CoreProcess, compiled_core
-from export.android.package import MOST_SETTINGS, append_package, describe, read_package
+from export.android.package import append_package, describe, read_package
+from export.android.schema import MOST_SETTINGS
 from export.android.stage import AndroidConfig, choose_examples
 from export.tflite.stage import TFLiteConfig
 from export.tflite.stage import main as export_tflite

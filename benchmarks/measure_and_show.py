@@ -10,8 +10,8 @@ from pathlib import Path
 from benchmarks.measure.accuracy import measure_accuracy
 from benchmarks.measure.command_line import note, relative
 from benchmarks.measure.latency import measure_latency
+from benchmarks.measure.on_target import measure_remote
 from benchmarks.measure.phone_report import report_results
-from benchmarks.measure.remote import measure_remote
 from benchmarks.measure.run import Run, now
 from benchmarks.options import CompareOptions
 from benchmarks.resolve import FromPhone, OnTarget, OnThisMachine, Output, resolve

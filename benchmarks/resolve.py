@@ -10,8 +10,8 @@ from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.cuda import gpu, gpu_models
 from benchmarks.measure.hosts import QemuTarget, SshTarget, open_target
 from benchmarks.measure.models import DEMO, choose_baseline, find_models, n_ancestors, toolchain_models
+from benchmarks.measure.on_target import EMULATED_QUESTIONS
 from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
-from benchmarks.measure.remote import EMULATED_QUESTIONS
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import ResultFile

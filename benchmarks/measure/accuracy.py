@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import this_host
-from benchmarks.measure.process import Worker
 from benchmarks.measure.run import ModelUnderTest, Run
+from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.process import Worker
 from benchmarks.measure.worker import system_information
+from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import BUSY, Machine
 
 IDLE_LOAD = 0.3  # load average per core above which a machine is not idle

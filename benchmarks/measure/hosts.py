@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure.process import WORKER
+from benchmarks.measure.worker_process import WORKER
 from benchmarks.results.rows import QEMU, SSH, Machine
 from qa.base.cli import check_option
 from qa.base.errors import OptionError, PocketQAError

@@ -14,9 +14,9 @@ import numpy as np
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import Host
 from benchmarks.measure.plan import Plan, Setting, latency_figures, sample_windows, spread_windows
-from benchmarks.measure.process import TokenWindow
 from benchmarks.measure.rounds import Timing, run_interleaved_rounds
 from benchmarks.measure.run import ModelUnderTest, Run
+from benchmarks.measure.worker_process import TokenWindow
 from benchmarks.results.rows import UNPADDED, Latency, Lengths
 from qa.base.journal import Journal
 from qa.text.answers import decode

@@ -7,8 +7,8 @@ from typing import Any
 
 from benchmarks.measure.conditions import OtherLoad
 from benchmarks.measure.plan import Plan, Setting, rounds
-from benchmarks.measure.process import TokenWindow, Worker
 from benchmarks.measure.run import ModelUnderTest
+from benchmarks.measure.worker_process import TokenWindow, Worker
 from qa.base.cli import one_line
 from qa.base.errors import PocketQAError
 from qa.base.journal import Journal

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.process import run_json
+from benchmarks.measure.worker_process import run_json
 from benchmarks.toolchains.registry import Toolchain
 from qa.base.errors import PocketQAError
 from qa.base.files import file_sha256

@@ -26,7 +26,7 @@ FUSED = "pocketqa_fused"
 def head_groups(n_heads: int) -> list[slice]:
     """Return the heads that are computed together: equal groups of two to four, or one group of all.
 
-    Equal groups are split without naming a length (export.tflite.any_length).
+    Equal groups are split without naming a length (export.tflite.passes.any_length).
     """
     sizes = [size for size in range(HEADS_AT_ONCE, 1, -1) if n_heads % size == 0]
     size = sizes[0] if sizes else n_heads

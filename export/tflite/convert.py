@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from compress.qat.token_types import multiply_types
-from export.tflite.any_length import merge_lengths
 from export.tflite.attention import use_grouped_attention
-from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
-from export.tflite.lookups import look_up_bytes
+from export.tflite.passes.any_length import merge_lengths
+from export.tflite.passes.compact import compact
+from export.tflite.passes.lookups import look_up_bytes
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from qa.base.errors import UnsupportedExport, first_line

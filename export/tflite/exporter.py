@@ -12,10 +12,10 @@ from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.options import TFLiteOptions
 from export.tflite import convert as conversion
-from export.tflite.any_length import OneLength
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
 from export.tflite.lengths import window_lengths
+from export.tflite.passes.any_length import OneLength
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
 from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import OptionError

@@ -1,7 +1,7 @@
 """A .tflite model that is opened once, changed by passes, and written once.
 
-A pass is a function that takes a `TFLiteFile` and changes it in place: export.tflite.any_length,
-export.tflite.lookups, export.tflite.compact.
+A pass is a function that takes a `TFLiteFile` and changes it in place: export.tflite.passes.any_length,
+export.tflite.passes.lookups, export.tflite.passes.compact.
 """
 
 from collections.abc import Iterator, Sequence

@@ -30,10 +30,10 @@ from distill.making import work_folder
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from export.options import TFLiteOptions
-from export.tflite.compact import compact
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers
+from export.tflite.passes.compact import compact
 from export.tflite.quiet import quietly
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
 from qa.models.model import QAModel

@@ -8,8 +8,8 @@ from ai_edge_litert.interpreter import Interpreter
 from comparisons import record_of
 
 from export.android.package import append_package, read_package
-from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
+from export.tflite.passes.compact import compact
 from qa.bundles.bundle import PROBE, new_bundle, open_bundle
 from qa.runtime.probe import write_probe
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from qa.base.errors import OptionError
 from qa.data.convert.report import Report, check_out, finish
-from qa.data.convert.tables import Row, read_table
+from qa.data.convert.santo import Row, read_table
 
 _SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
 TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)

@@ -17,8 +17,8 @@ from benchmarks import measure_and_show
 from benchmarks.measure import hosts
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
-from benchmarks.measure.process import WORKER
-from benchmarks.measure.remote import check_same_model, parity
+from benchmarks.measure.on_target import check_same_model, parity
+from benchmarks.measure.worker_process import WORKER
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
 from benchmarks.results.stats import speedup

@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import WORKER_FILES, on_this_machine
-from benchmarks.measure.process import WORKER, Worker
 from benchmarks.measure.worker import system_information
+from benchmarks.measure.worker_process import WORKER, Worker
 from export.parity import real_windows
 from qa.base.errors import BundleError, PocketQAError
 from qa.bundles.bundle import open_bundle

@@ -10,7 +10,7 @@ from places import ROOT
 
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import on_this_machine
-from benchmarks.measure.process import Worker
+from benchmarks.measure.worker_process import Worker
 from benchmarks.toolchains import build as building
 from benchmarks.toolchains.build import ToolchainError, build
 from benchmarks.toolchains.registry import PLAIN_ONNX, TOOLCHAINS, Toolchain

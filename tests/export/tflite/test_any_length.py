@@ -10,10 +10,10 @@ from transformers import BertConfig
 from export.android.package import read_package
 from export.options import TFLiteOptions
 from export.parity import real_windows
-from export.tflite.any_length import OneLength, merge_lengths
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
+from export.tflite.passes.any_length import OneLength, merge_lengths
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel

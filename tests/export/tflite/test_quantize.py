@@ -6,8 +6,8 @@ from ai_edge_litert import schema_py_generated as schema
 from tflite_exports import LENGTHS
 
 from compress.scales import SHARES, least_squares_bounds
-from export.tflite.compact import compact
 from export.tflite.file import TFLiteFile
+from export.tflite.passes.compact import compact
 from export.tflite.quantize import quantize
 from export.tflite.structure import read_structure
 

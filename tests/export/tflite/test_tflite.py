@@ -20,11 +20,11 @@ from export.android.package import read_package
 from export.embeddings import Int4Rows
 from export.options import TFLiteOptions
 from export.parity import real_windows
-from export.tflite.compact import compact
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.lengths import window_lengths
+from export.tflite.passes.compact import compact
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from export.tflite.structure import check_structure, read_structure

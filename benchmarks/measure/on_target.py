@@ -17,8 +17,8 @@ from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import Target, count_between_marks
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.plan import Plan
-from benchmarks.measure.process import Worker
 from benchmarks.measure.run import ModelUnderTest, Run
+from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError

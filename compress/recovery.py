@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from compress.options import RecoveryOptions
-from distill.data import load_splits
+from distill.data import load_splits, training_windows
 from distill.making import Making, Start, summary
 from distill.teacher import TeacherBundle, distillation_trainer
 from distill.training.trainer import AfterStep, Trainer
@@ -14,7 +14,7 @@ from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import Made
 from qa.models.model import QAModel
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
 
 
 def open_making(stage: str, command: str, options: RecoveryOptions) -> Making:
@@ -58,7 +58,7 @@ class Recovery:
         if self.options.epochs > 0:
             self.teacher.check_windows(self.parent.settings)
             self.teacher.check_hidden_states(self.model, self.options.hidden_weight)
-        return make_windows(self.splits.train, self.parent.tokenizer, self.parent.settings, progress=True)
+        return training_windows(self.splits, self.parent.tokenizer, self.parent.settings)
 
     def train(self, name: str, depends_on: dict[str, Any], after_step: AfterStep | None = None) -> Trainer:
         """Train the changed model, which depends on the parent and on `depends_on`; return its trainer."""

@@ -1,13 +1,19 @@
 """Questions of a training run: to train on, held out for the threshold, and to score on."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
 from qa.data.datasets import NAMED, check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
 from qa.evaluation.threshold import hold_out, read_held_out
+from qa.text.features import Window, make_windows
+from qa.text.long_answers import long_answers
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -35,3 +41,10 @@ def load_splits(
     before = read_held_out(parent.path) if parent else []
     train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled), before)
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
+
+
+def training_windows(splits: DataSplits, tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
+    """Return the windows of the questions to train on; say how many answers are longer than the model's."""
+    if line := long_answers(splits.train, tokenizer, settings):
+        print(f"{splits.train_file}: {line}", file=sys.stderr)
+    return make_windows(splits.train, tokenizer, settings, progress=True)

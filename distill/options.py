@@ -73,10 +73,12 @@ class WindowOptions:
     """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
     max_question_length: Expert[int | None] = None
     """Longest question in tokens, the rest is truncated; by default likewise, 64."""
+    max_answer_length: Expert[int | None] = None
+    """Longest answer in tokens that the model may give; by default likewise, 30."""
 
     def window_settings(self, base: QASettings) -> QASettings:
         """Return `base` with the given lengths, without what was tuned for another model."""
-        names = ("max_length", "doc_stride", "max_question_length")
+        names = ("max_length", "doc_stride", "max_question_length", "max_answer_length")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)
 

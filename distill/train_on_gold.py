@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from distill.adapter import load_adapter, untrained
-from distill.data import load_splits
+from distill.data import load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
 from distill.options import FinetuneOptions
 from distill.student import standalone_student, student_from_layers
@@ -21,7 +21,6 @@ from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
 from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, load_encoder
-from qa.text.features import make_windows
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -42,7 +41,7 @@ def finetuned(options: FinetuneOptions) -> Bundle:
         return making.done
     start = starting_point(options)
     splits = load_splits(options.data, options.eval_data, start.parent)
-    windows = make_windows(splits.train, load_tokenizer(start.tokenizer), start.settings, progress=True)
+    windows = training_windows(splits, load_tokenizer(start.tokenizer), start.settings)
     trainer = Trainer(
         start.model,
         windows,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from distill.data import DataSplits, load_splits
+from distill.data import DataSplits, load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
 from distill.options import DistillOptions
 from distill.prune_plan.importance import sample_labelled
@@ -29,7 +29,7 @@ from qa.bundles.shipped import TEACHER, shipped
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -58,7 +58,7 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     teacher.read(tokenizer, splits.train)
     teacher.check_windows(start.settings)
     teacher.check_hidden_states(start.model, options.hidden_weight)
-    windows = make_windows(splits.train, tokenizer, start.settings, progress=True)
+    windows = training_windows(splits, tokenizer, start.settings)
     made = prune(start, teacher, windows, options, making.work) if options.prunes else start.made
     trainer = distillation_trainer(
         start.model,

@@ -8,7 +8,7 @@ of a packaged file, only its settings change.
 
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -23,6 +23,7 @@ from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import tune_on_file
 from qa.runtime.runtimes import load_runtime
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,17 @@ class TuneOptions:
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
     file. Without it the new bundle has no scores."""
+    max_answer_length: int | None = None
+    """Longest answer in tokens that the model may give; by default as before."""
+
+    def __post_init__(self) -> None:
+        self.settings(QASettings())
+
+    def settings(self, base: QASettings) -> QASettings:
+        """Return `base` with the given longest answer."""
+        if self.max_answer_length is None:
+            return base
+        return replace(base, max_answer_length=self.max_answer_length)
 
 
 def tune(options: TuneOptions) -> Bundle:
@@ -57,7 +69,8 @@ def tune(options: TuneOptions) -> Bundle:
             file=sys.stderr,
         )
     runtime = load_runtime(bundle)
-    settings, tuning = tune_on_file(runtime, bundle.tokenizer, bundle.settings, data, "--data")
+    settings = options.settings(bundle.settings)
+    settings, tuning = tune_on_file(runtime, bundle.tokenizer, settings, data, "--data")
     recorded: StageRecord = msgspec.convert(msgspec.to_builtins(bundle.manifest), StageRecord)
     with new_bundle(out, msgspec.structs.replace(recorded, tuning=tuning, scores=None)) as draft:
         for name in bundle.manifest.files:

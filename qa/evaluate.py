@@ -28,6 +28,7 @@ from qa.data.squad import Example, read_predictions, read_squad
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import answer_text, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
+from qa.text.long_answers import long_answers
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 
@@ -101,6 +102,8 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
         assert options.model is not None  # checked by __post_init__
         bundle = open_model(options.model)
         settings = bundle.settings.deciding(options.mode, options.null_threshold)
+        if line := long_answers(examples, bundle.tokenizer, settings):
+            print(f"{data}: {line}", file=sys.stderr)
         result = evaluate_bundle(options, replace(bundle, settings=settings), data, examples)
         result["null_threshold"] = settings.null_threshold
         if options.null_threshold is None:

@@ -47,6 +47,8 @@ class CheckpointOptions:
     """Step from one window of a long passage to the next, in tokens; by default 128."""
     max_question_length: int | None = None
     """A longer question is truncated to this many tokens; by default 64."""
+    max_answer_length: int | None = None
+    """Longest answer in tokens that the model may give; by default 30."""
     null_threshold: float | None = None
     """No-answer threshold: there is no answer when null score - best score exceeds it. 0 is usual for a model
     trained on SQuAD 2.0. By default the model always answers."""
@@ -56,7 +58,7 @@ class CheckpointOptions:
 
     def given(self) -> dict[str, Any]:
         """Return the settings that were given."""
-        names = ("max_length", "doc_stride", "max_question_length", "null_threshold")
+        names = ("max_length", "doc_stride", "max_question_length", "max_answer_length", "null_threshold")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
 

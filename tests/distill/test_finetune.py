@@ -49,7 +49,7 @@ def test_a_model_that_declines_says_that_it_no_longer_will(few, tmp_path, capsys
 
 
 def test_an_encoder_gets_a_head_and_windows_as_wanted(few, small_squad_v2, tmp_path):
-    lengths = {"max_length": 96, "doc_stride": 40, "max_question_length": 24}
+    lengths = {"max_length": 96, "doc_stride": 40, "max_question_length": 24, "max_answer_length": 50}
     few["data"] = str(small_squad_v2)
     tuned = finetune(FinetuneOptions(head="linear", out=tmp_path / "tuned", **lengths, **few))
     own = {name: getattr(tuned.settings, name) for name in lengths}

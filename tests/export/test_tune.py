@@ -44,7 +44,7 @@ def shipped_and_tuned(questions, tmp_path_factory):
     """The shipped TFLite file, and the same tuned on the questions."""
     source = open_bundle(shipped.FOLDER / shipped.ASKED)
     out = tmp_path_factory.mktemp("tuned") / "tuned"
-    return source, tune(TuneOptions(source.path, out, questions, str(questions)))
+    return source, tune(TuneOptions(source.path, out, questions, eval_data=str(questions)))
 
 
 @pytest.mark.parametrize("format", ["tflite", "onnx"])
@@ -52,7 +52,9 @@ def test_only_the_settings_change(tiny_export, shipped_and_tuned, questions, tmp
     source, tuned = shipped_and_tuned
     if format == "onnx":
         source = tiny_export("onnx")
-        tuned = tune(TuneOptions(source.path, tmp_path / "tuned", questions, str(questions)))
+        given = {"data": questions, "max_answer_length": 50, "eval_data": str(questions)}
+        tuned = tune(TuneOptions(source.path, tmp_path / "tuned", **given))
+        assert (source.settings.max_answer_length, tuned.settings.max_answer_length) == (30, 50)
     assert open_bundle(tuned.path) == tuned
     changed = {n for n, sha256 in tuned.manifest.files.items() if source.manifest.files[n] != sha256}
     assert changed - {tuned.weights.name} == {SETTINGS, CARD}

@@ -160,13 +160,16 @@ def test_a_fresh_head_can_be_had_on_a_checkpoint(checkpoint, few, tmp_path):
 
 def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_path):
     out = tmp_path / "out"
-    command = ["--model", str(checkpoint), "--out", str(out), "--max-length", "256", "--null-threshold", "0"]
+    given = {"max-length": "256", "max-answer-length": "60", "null-threshold": "0"}
+    command = ["--model", str(checkpoint), "--out", str(out)]
+    command += [word for name, value in given.items() for word in (f"--{name}", value)]
     run = subprocess.run(
         [sys.executable, "-m", "qa.bundles.hf_import", *command], capture_output=True, text=True, check=False
     )
     assert (run.returncode, run.stdout.split(":")[0]) == (0, str(out)), run.stderr
     settings = open_model(out).settings
     assert (settings.max_length, settings.doc_stride, settings.null_threshold) == (256, 128, 0)
+    assert settings.max_answer_length == 60
 
 
 def test_a_vocabulary_alone_makes_the_tokenizer(checkpoint):

@@ -1,0 +1,33 @@
+"""Gold answers that are longer than a model may answer."""
+
+from collections.abc import Sequence
+
+from tokenizers import Tokenizer
+
+from qa.data.squad import Example
+from qa.text.features import answer_tokens, tokenize_passages
+from qa.text.settings import QASettings
+
+
+def long_answers(examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> str | None:
+    """Say how many questions have only answers of more than `max_answer_length` tokens; None without any."""
+    most = settings.max_answer_length
+    # A token has a character at least, so most questions need no look at tokens.
+    asked = [e for e in examples if e.answers and all(len(answer.text) > most for answer in e.answers)]
+    contexts = list(dict.fromkeys(e.context for e in asked))
+    passages = dict(zip(contexts, tokenize_passages(contexts, tokenizer), strict=True))
+    n = 0
+    for example in asked:
+        passage = passages[example.context]
+        tokens = [
+            answer_tokens(passage.starts, passage.ends, answer.start, answer.start + len(answer.text))
+            for answer in example.answers
+        ]
+        n += all(span is not None and span[1] - span[0] >= most for span in tokens)
+    if not n:
+        return None
+    answerable = sum(not e.is_impossible for e in examples)
+    return (
+        f"{n} of {answerable} answers have more than {most} tokens, so the model cannot give them; "
+        "--max-answer-length allows longer ones where a model is imported, trained or tuned"
+    )

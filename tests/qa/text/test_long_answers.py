@@ -1,0 +1,37 @@
+"""Gold answers that a model may not give, counted by tokens."""
+
+import pytest
+
+from qa.data.squad import Answer, Example
+from qa.models.pretrained import embedded_folder
+from qa.text.features import make_windows
+from qa.text.long_answers import long_answers
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
+
+CONTEXT = "The unbelievably overcomplicated rule is: wash, dry, fold and iron each shirt, then hang it up."
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return load_tokenizer(embedded_folder())
+
+
+def ask(*answers):
+    found = tuple(Answer(text, CONTEXT.index(text)) for text in answers)
+    return Example("q", "t", CONTEXT, "What is the rule?", found, not answers)
+
+
+@pytest.mark.parametrize("answer", ["wash, dry, fold", "unbelievably overcomplicated", CONTEXT])
+def test_an_answer_is_long_by_its_tokens(tokenizer, answer):
+    example = ask(answer)
+    (window,) = make_windows([example], tokenizer, QASettings())
+    n_tokens = window.end_position - window.start_position + 1
+    assert long_answers([example], tokenizer, QASettings(max_answer_length=n_tokens)) is None
+    line = long_answers([example, ask()], tokenizer, QASettings(max_answer_length=n_tokens - 1))
+    assert line.startswith("1 of 1 ")
+    assert f"more than {n_tokens - 1} tokens" in line
+
+
+def test_a_question_with_one_short_answer_can_be_answered(tokenizer):
+    assert long_answers([ask(CONTEXT, "fold")], tokenizer, QASettings(max_answer_length=2)) is None

@@ -32,6 +32,7 @@ CHEAP = (
     "export.android",
     "compress.embeddings",
 )
+SLOW = ("export.tflite", "export.android", "compress.embeddings")  # run with -m system
 HUB = "deepset/"  # no test has a network
 
 
@@ -102,7 +103,7 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("page", "module", "arguments"),
     [
-        pytest.param(*one, marks=pytest.mark.system) if one[1] == "export.tflite" and "pq3" in one[2] else one
+        pytest.param(*one, marks=pytest.mark.system) if one[1] in SLOW else one
         for one in commands(EXAMPLE)
         if one[1] in CHEAP
         and not {"--push", "--lengths"} & {*one[2]}  # no phone; lengths that the tiny model lacks

@@ -13,17 +13,12 @@ from typing import Any
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
-from export.android.fields import Fields, whole_number
-from qa.base.errors import BundleError
-
 RANGES = ("removed", "spaces", "ideographs", "marks", "whitespace", "punctuation")
 MAPPINGS = ("decompositions", "lowercase")
 COMBINING = "combining"
 LAST_CODE_POINT = 0x10FFFF
 SURROGATES = range(0xD800, 0xE000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
-LONGEST_MAPPING = 18  # the longest compatibility decomposition that Unicode has; canonical ones are shorter
-HIGHEST_CLASS = 254
 # Stands between the code points we ask about: no step changes it or makes one, and no mark passes it.
 SEPARATOR = "!"
 LETTER = "a"  # the same for the splitter, which parts words at a "!"
@@ -62,36 +57,6 @@ def character_tables() -> dict[str, Any]:
         "whitespace": _ranges(whitespace),
         "punctuation": _ranges(punctuation),
     }
-
-
-def check_tables(json: Fields) -> dict[str, Any]:
-    """Return the tables if `character_tables` could have made them; BundleError names file and table."""
-    json.text("tokenizers")
-    for name in (*RANGES, COMBINING, *MAPPINGS):
-        before = -1
-        for entry in json.list(name):
-            last = _last_code_point(name, entry)
-            if last is None or entry[0] <= before:
-                raise BundleError(
-                    f"{json.path(name)}: {str(entry)[:80]} is malformed or out of order; "
-                    "export the model again"
-                )
-            before = last
-    return json.members
-
-
-def _last_code_point(name: str, entry: Any) -> int | None:
-    """Return the last code point that an entry of a table covers; None when the entry is malformed."""
-    if not isinstance(entry, list):
-        return None
-    points = [whole_number(n, 0, LAST_CODE_POINT) for n in entry]
-    if None in points:
-        return None
-    if name in MAPPINGS:
-        return points[0] if 2 <= len(points) <= 1 + LONGEST_MAPPING else None
-    if len(points) != (3 if name == COMBINING else 2) or entry[0] > entry[1]:
-        return None
-    return points[1] if name != COMBINING or 1 <= entry[2] <= HIGHEST_CLASS else None
 
 
 def _normalized(characters: str, **switch: bool) -> dict[str, str]:

@@ -1,6 +1,7 @@
-"""Packaged files with faults: mutated JSON, vocabularies and zips, and what each reader says of them."""
+"""Packaged files with faults: mutated JSON, vocabularies and zips, and what readers say of them."""
 
 import copy
+import gzip
 import hashlib
 import json
 import random
@@ -10,10 +11,12 @@ import zipfile
 
 from places import GOLDEN
 
+from export.android.core_process import compiled_core
 from export.android.package import MEMBERS, read_package
 from qa.base.errors import BundleError
 from qa.runtime.probe import write_probe
 
+VERDICTS = GOLDEN / "android/package_verdicts.json.gz"
 MODEL = b"\0\0\0\0TFL3" + bytes(range(100))
 SEAL = {"bytes": len(MODEL), "sha256": hashlib.sha256(MODEL).hexdigest()}
 RECORDED = {name: (GOLDEN / "android/package" / name).read_bytes() for name in MEMBERS}
@@ -180,9 +183,8 @@ def mutated_vocabulary(rng):
     return "\n".join(lines).encode(), what
 
 
-def damaged(rng, data):
-    """The bytes of a file with a fault, most often in the headers of its zip, and what was done."""
-    what = rng.choice(["model", "zip", "comment", "cut", "more", "before", *["headers"] * 6])
+def damaged(rng, data, what):
+    """The bytes of a file with a fault, and where it is in the zip's headers."""
     data = bytearray(data)
     start = struct.unpack_from("<I", data, len(data) - 6)[0]
     match what:
@@ -200,24 +202,31 @@ def damaged(rng, data):
         case "before":
             data[:0] = b"xx"
         case "headers":
-            local = len(MODEL) + rng.randrange(40)
-            at = rng.choice([rng.randrange(start, len(data)), local])
+            local = len(MODEL) + rng.randrange(37)  # with the name qa.json
+            at, where = rng.choice(
+                [(start + rng.randrange(len(data) - start), "directory"), (local, "local")]
+            )
             data[at] ^= 1 << rng.randrange(8)
-            what += f" byte {at - start}"
+            what += f" {where} byte {at - (start if where == 'directory' else len(MODEL))}"
     return bytes(data), what
 
 
-def mutated_files(folder, n, seed):
-    """Write files with faults; return {path: what was done}."""
-    rng = random.Random(seed)
+def mutated_files(folder, n=300, seed=3):
+    """Write files with faults; return {path: what was done}.
+
+    What a reader says of them depends on no version of zlib: each file has random numbers of its own, and
+    the content of a member is damaged only where it is stored.
+    """
     files = {}
     for number in range(n):
+        rng = random.Random(f"{seed} {number}")
         path = folder / f"{number}.tflite"
         method = rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
         member = rng.choice(["qa.json"] * 5 + ["probe.json"] * 2 + ["characters.json", "vocab.txt", "", ""])
         if member == "":
-            packaged(path, RECORDED, method)
-            data, what = damaged(rng, path.read_bytes())
+            what = rng.choice(["model", "zip", "comment", "cut", "more", "before", *["headers"] * 6])
+            packaged(path, RECORDED, zipfile.ZIP_STORED if what == "zip" else method)
+            data, what = damaged(rng, path.read_bytes(), what)
             path.write_bytes(data)
         elif member == "vocab.txt":
             content, what = mutated_vocabulary(rng)
@@ -229,7 +238,31 @@ def mutated_files(folder, n, seed):
     return files
 
 
-def verdicts(command, files, **options):
+def recorded_verdicts(files):
+    """Return whether the app's core opened each of the mutated files when that was recorded."""
+    rows = json.loads(gzip.decompress(VERDICTS.read_bytes()))
+    assert [what for what, _ in rows] == list(files.values()), (
+        "other files than those recorded; run tests/golden/record_package_verdicts.py"
+    )
+    return {path: opens for path, (_, opens) in zip(files, rows, strict=True)}
+
+
+def differing(files, verdicts):
+    """Return the mutated files of which a reader says something else than the core did."""
+    return [
+        f"{files[path]}: recorded {opens}, now {verdicts[path]}"
+        for path, opens in recorded_verdicts(files).items()
+        if opens != (verdicts[path] == "ok")
+    ]
+
+
+def core_verdicts(files):
+    """Return the verdicts of the app's core."""
+    checker = ["java", "-Xmx64m", "-cp", ".", "org.pocketqa.tools.PackageCheck"]
+    return verdicts_of(checker, files, cwd=compiled_core().name)
+
+
+def verdicts_of(command, files, **options):
     """Return a checker's verdict on each file: "ok", or why not. It reads paths from stdin."""
     done = subprocess.run(
         command, input="\n".join(map(str, files)), capture_output=True, text=True, check=True, **options
@@ -237,14 +270,3 @@ def verdicts(command, files, **options):
     lines = done.stdout.splitlines()
     assert len(lines) == len(files), done.stderr[:500]
     return dict(zip(files, lines, strict=True))
-
-
-def differing(files, app):
-    """Files that Python accepts and the other reader refuses, or the other way round; both must happen often."""
-    python = {path: is_accepted(path) for path in files}
-    assert len(files) // 6 < sum(python.values()) < 5 * len(files) // 6
-    return [
-        f"{what}: Python {'accepts' if python[path] else 'refuses'} it, the other: {app[path]}"
-        for path, what in files.items()
-        if python[path] != (app[path] == "ok")
-    ]

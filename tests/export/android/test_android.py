@@ -22,7 +22,8 @@ from unicode_texts import generated_texts
 from export.android import check as android
 from export.android.check import AndroidOptions, choose_examples
 from export.android.core_process import CoreProcess, compiled_core
-from export.android.package import MOST_SETTINGS, append_package, describe, read_package
+from export.android.package import append_package, describe, read_package
+from export.android.schema import MOST_SETTINGS
 from export.options import TFLiteOptions
 from export.tflite.exporter import export as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport

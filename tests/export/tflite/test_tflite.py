@@ -13,6 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
 from comparisons import largest_difference
+from every_head import quick
 from tflite_exports import LENGTHS, MODELS, compute
 from torch import nn
 
@@ -89,7 +90,7 @@ def test_the_smallest_signature_that_fits_is_used(exported_tflite):
 # What is stored
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
     structure = structure_of(bundle)

@@ -38,6 +38,7 @@ def modules():
     return [name.removesuffix(".__init__") for name in sorted(names) if not name.endswith("__main__")]
 
 
+@pytest.mark.system  # imports every module in a process of its own
 def test_imports_change_nothing_that_the_libraries_do_not():
     """Those are imported first: some add warning filters and levels of their own."""
     ours = ("HF_", "TF_", "TOKEN", "TRANSFORM")

@@ -16,7 +16,6 @@ from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, posit
 from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
 
 LENGTH = 128
-SLOW = pytest.mark.system  # int8 shows the way of every Linear and convolution
 
 
 def test_context_query_attention_by_hand():
@@ -60,9 +59,8 @@ def test_parameter_count_of_the_papers_size():
 
 
 @pytest.mark.usefixtures("converted_once")
-@pytest.mark.parametrize(
-    "flag", ["int8", *(pytest.param(flag, marks=SLOW) for flag in ("fp32", "fp16", "int8-weights", "int4"))]
-)
+@pytest.mark.system  # tests of its ONNX files show the export of a model without an encoder
+@pytest.mark.parametrize("flag", ["int8", "fp32", "fp16", "int8-weights", "int4"])
 def test_tflite(make_whole_bundle, tmp_path, flag):
     bundle = make_whole_bundle("qanet")
     lengths = (128,) if flag == "int8" else None

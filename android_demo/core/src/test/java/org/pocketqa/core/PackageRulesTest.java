@@ -14,7 +14,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.junit.rules.TemporaryFolder;
 
-/** The rules of packaged files that Python and the page have too (tests/golden/android/package_rules.json). */
+/** The rules of packaged files that the page has too (tests/golden/android/package_rules.json). */
 public class PackageRulesTest {
     @Rule public final TemporaryFolder folder = new TemporaryFolder();
 

@@ -1,0 +1,183 @@
+"""Members of a packaged file, as types with bounds.
+
+The exporter reads its own files with them, before the app (ModelPackage.java) and the page (package.mjs) do.
+Those two read files of strangers and have parsers of their own. Both open whatever passes here.
+"""
+
+import re
+import sys
+from itertools import pairwise
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from export.android.characters import COMBINING, MAPPINGS, RANGES
+from qa.formats.precision import PRECISIONS
+from qa.formats.tensors import INPUTS, OUTPUTS
+
+PACKAGE_FORMAT = 2
+# A damaged or hostile file must not fill a phone's memory or time.
+MOST_TOKENS = 250_000
+LONGEST_WORD = 1000  # the time per word grows with the cube of its length
+MOST_SETTINGS = {
+    "max_length": 8192,
+    "doc_stride": 8192,
+    "max_question_length": 8192,
+    "max_answer_length": 8192,
+    "n_best": 256,
+}
+LONGEST_NAME = 100  # on a phone's screen
+LONGEST_MAPPING = 18  # the longest compatibility decomposition that Unicode has; canonical ones are shorter
+# Characters that could rearrange or split a line on a screen: control, format and line-end characters, and
+# halves of surrogate pairs. It is a list, because Unicode's categories differ between versions.
+UNSHOWABLE = re.compile(
+    "[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+LARGEST = sys.float_info.max
+LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
+
+Name = Annotated[str, Meta(max_length=LONGEST_NAME, pattern=rf"\A[^{UNSHOWABLE.pattern[1:-1]}]*\Z")]
+Precision = Annotated[str, Meta(pattern=rf"\A({'|'.join(PRECISIONS)})\Z")]
+Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Positive = Annotated[float, Meta(gt=0, le=LARGEST)]
+Float32 = Annotated[float, Meta(ge=-LARGEST_FLOAT32, le=LARGEST_FLOAT32)]
+Count = Annotated[int, Meta(ge=0, le=10**15)]
+Length = Annotated[int, Meta(ge=1, le=8192)]
+TokenId = Annotated[int, Meta(ge=0, lt=MOST_TOKENS)]
+CodePoint = Annotated[int, Meta(ge=0, le=0x10FFFF)]
+Range = tuple[CodePoint, CodePoint]
+RangeOfClass = tuple[CodePoint, CodePoint, Annotated[int, Meta(ge=1, le=254)]]
+Mapping = Annotated[list[CodePoint], Meta(min_length=2, max_length=1 + LONGEST_MAPPING)]
+
+
+class Calibration(Struct):
+    """Temperature and offset of the probabilities."""
+
+    temperature: Positive
+    offset: Finite
+
+
+class Settings(Struct):
+    """Settings of a model's task, `qa.text.settings.QASettings`."""
+
+    max_length: Length
+    doc_stride: Length
+    max_question_length: Length
+    max_answer_length: Length
+    n_best: Annotated[int, Meta(ge=1, le=MOST_SETTINGS["n_best"])]
+    null_threshold: Finite | None
+    strict_threshold: Finite | None = None
+    calibration: Calibration | None = None
+
+
+class Signature(Struct):
+    """Graph of the model for windows of up to `length` tokens."""
+
+    name: str
+    length: Length
+    any_length: bool | None = None
+
+
+class Normalizer(Struct):
+    """Switches of BertNormalizer."""
+
+    clean_text: bool
+    handle_chinese_chars: bool
+    lowercase: bool
+    strip_accents: bool | None
+
+
+class WordPiece(Struct):
+    """Settings of WordPiece."""
+
+    continuing_subword_prefix: str
+    max_input_chars_per_word: Annotated[int, Meta(ge=1, le=LONGEST_WORD)]
+
+
+class Parameters(Struct):
+    """Number of parameters."""
+
+    total: Count
+
+
+class Model(Struct):
+    """Bytes before the package."""
+
+    bytes: Count
+    sha256: str
+
+
+class Info(Struct):
+    """File qa.json."""
+
+    format: Annotated[int, Meta(ge=PACKAGE_FORMAT, le=PACKAGE_FORMAT)]
+    name: Name
+    precision: Precision
+    parameters: Parameters
+    settings: Settings
+    inputs: list[str]
+    outputs: list[str]
+    signatures: list[Signature]
+    special_tokens: dict[str, TokenId]
+    normalizer: Normalizer
+    wordpiece: WordPiece
+    model: Model
+    f1: Finite | None = None
+
+    def __post_init__(self) -> None:
+        if (tuple(self.inputs), tuple(self.outputs)) != (INPUTS, OUTPUTS):
+            raise ValueError(f"inputs and outputs must be {INPUTS} and {OUTPUTS}")
+        lengths = self.lengths
+        if not lengths or lengths != sorted({*lengths, self.settings.max_length}):
+            raise ValueError(f"signatures must ascend up to the longest window, {self.settings.max_length}")
+
+    @property
+    def lengths(self) -> list[int]:
+        """Length of each signature, in tokens."""
+        return [signature.length for signature in self.signatures]
+
+
+class Characters(Struct):
+    """File characters.json, as `export.android.characters.character_tables` describes it."""
+
+    tokenizers: str
+    removed: list[Range]
+    spaces: list[Range]
+    ideographs: list[Range]
+    marks: list[Range]
+    whitespace: list[Range]
+    punctuation: list[Range]
+    combining: list[RangeOfClass]
+    decompositions: list[Mapping]
+    lowercase: list[Mapping]
+
+    def __post_init__(self) -> None:
+        for name in (*RANGES, COMBINING):
+            ends = [(first, last) for first, last, *_ in getattr(self, name)]
+            ascend = all(last < first for (_, last), (first, _) in pairwise(ends))
+            if not ascend or any(first > last for first, last in ends):
+                raise ValueError(f"ranges of {name} are out of order")
+        for name in MAPPINGS:
+            if not all(before[0] < after[0] for before, after in pairwise(getattr(self, name))):
+                raise ValueError(f"code points of {name} are out of order")
+
+
+class ProbeWindow(Struct):
+    """Window of the probe."""
+
+    input_ids: Annotated[list[TokenId], Meta(min_length=1)]
+    context_begin: Annotated[int, Meta(ge=0)]
+    start_logits: list[Float32]
+    end_logits: list[Float32]
+
+    def __post_init__(self) -> None:
+        if not self.context_begin <= len(self.input_ids) == len(self.start_logits) == len(self.end_logits):
+            raise ValueError("a window and its logits have other lengths")
+
+
+class Probe(Struct):
+    """File probe.json, of `qa.runtime.probe.write_probe`."""
+
+    windows: list[ProbeWindow]
+    tolerance: dict[str, Positive] = {}

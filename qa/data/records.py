@@ -21,7 +21,7 @@ TABLES = (".csv", ".tsv")
 HUB = "hub:"
 NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
 PEEKED = 1_000_000
-IN_SQUAD = re.compile(r'^\{\s*"data"|"paragraphs"\s*:')
+IN_SQUAD = re.compile(r'"data"\s*:\s*\[|"paragraphs"\s*:')
 
 
 def read_records(name: str, split: str = "train") -> list[Record]:

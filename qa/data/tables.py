@@ -11,6 +11,7 @@ from qa.base.errors import SquadFormatError, listed
 from qa.data.layouts import Record
 
 DELIMITERS = ",;\t|"
+DOUBTFUL = "quotation marks may be of the table or of the text; quote all cells of the table or none"
 Row = tuple[int, int, list[str]]
 """First line of a record, its last line, and its cells."""
 
@@ -25,7 +26,7 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         text = text.partition("\n")[2]
         first = text.partition("\n")[0].rstrip("\r")
     delimiter = given[1] if given else _delimiter(first)
-    rows = _rows(path, text, delimiter, n_skipped)
+    rows, doubtful = _rows(path, text, delimiter, n_skipped)
     if not rows:
         return
     columns = _columns(rows[0][2])
@@ -33,16 +34,17 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         raise SquadFormatError(f"{path}: column {min(twice)!r} occurs twice; rename or remove one of the two")
     unfit = [str(last) for _, last, cells in rows if len(cells) != len(columns)]
     if unfit:
+        n_found = next(len(cells) for _, _, cells in rows if len(cells) != len(columns))
         raise SquadFormatError(
-            f"{path}: line {listed(unfit)}: expected {len(columns)} fields; "
+            f"{path}: line {listed(unfit)}: expected {len(columns)} fields, found {n_found}; "
             f"quote those that contain {delimiter!r}"
         )
     for start, last, cells in rows[1:]:
-        swallowed = last > start and _swallows(columns, cells, delimiter)
-        place = f"lines {start} to {last}" if swallowed else f"line {last}"
-        fault = (
-            "a quotation mark begins a cell and does not close in its line; double it" if swallowed else ""
-        )
+        place = f"line {last}"
+        fault = DOUBTFUL if last in doubtful else ""
+        if last > start and _swallows(columns, cells, delimiter):
+            place = f"lines {start} to {last}"
+            fault = "a quotation mark begins a cell and does not close in its line; double it"
         yield Record(place, dict(zip(columns, cells, strict=True)), fault)
 
 
@@ -66,8 +68,12 @@ def _delimiter(header: str) -> str:
     return max(DELIMITERS, key=fitness)
 
 
-def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> list[Row]:
-    """Return the header and the records. A TSV may be written with quotation or without."""
+def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> tuple[list[Row], set[int]]:
+    """Return the header and the records, and the lines whose quotation marks are not certain.
+
+    A TSV may be written with quotation or without.
+    """
+    doubtful: set[int] = set()
     fault = None
     try:
         quoted = list(_quoted(path, text, delimiter, n_skipped))
@@ -78,17 +84,19 @@ def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> list[Row]:
         lines = enumerate(text.split("\n"), start=1 + n_skipped)
         plain = [(n, n, line.removesuffix("\r").split("\t")) for n, line in lines if line.strip("\r")]
         plain_fits = len({len(cells) for _, _, cells in plain}) == 1 and '"' not in text.partition("\n")[0]
-        if plain_fits and not (fits and len(quoted) == len(plain)):
+        if plain_fits and fits and len(quoted) == len(plain):
+            doubtful = _doubtful(plain[1:])
+        elif plain_fits:
             escaped = [str(n) for n, _, cells in plain if any(map(_is_escaped, cells))]
             if escaped:
                 raise SquadFormatError(
                     f"{path}: line {listed(escaped)}: has quoted cells, but other lines have quotation marks "
                     "that do not close; quote all such cells or none"
                 )
-            return plain
+            return plain, doubtful
     if fault is not None:
         raise fault
-    return quoted
+    return quoted, doubtful
 
 
 def _quoted(path: Path, text: str, delimiter: str, n_skipped: int) -> Iterator[Row]:
@@ -106,6 +114,16 @@ def _quoted(path: Path, text: str, delimiter: str, n_skipped: int) -> Iterator[R
         ) from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _doubtful(plain: list[Row]) -> set[int]:
+    """Return the lines where marks that no table needs are around some cells of a column only."""
+    found = set()
+    for column in zip(*(cells for _, _, cells in plain), strict=True):
+        wrapped = [re.fullmatch('"[^"]+"', cell) is not None for cell in column]
+        if not all(cell.startswith('"') for cell in column):
+            found |= {line for (line, _, _), is_wrapped in zip(plain, wrapped, strict=True) if is_wrapped}
+    return found
 
 
 def _is_escaped(cell: str) -> bool:

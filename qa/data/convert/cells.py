@@ -94,7 +94,7 @@ def _answer(item: object, start: object) -> tuple[str, int | None]:
         start = item.get("answer_start", item.get("start", start))
         if item.get("answer_category") == "NOT_GIVEN":
             raise Unusable("answer_category is NOT_GIVEN, but there is an answer", repr(item.get("text")))
-        item = item.get("text")
+        item = item.get("text", item)
     if isinstance(item, int | float) and not isinstance(item, bool):
         # pandas makes 1841.0 of 1841 where another cell of the column is empty
         item = Number(int(item) if item % 1 == 0 else item)

@@ -1,6 +1,7 @@
 """Records of questions as SQuAD 2.0: where each answer stands in its context is looked up."""
 
 import hashlib
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,6 +181,8 @@ def convert_rows(options: RowsOptions) -> Report:
 
 
 def convert_silently(path: Path, out: Path, split: str) -> None:
-    """Convert as `convert_rows` does, and print nothing."""
+    """Convert as `convert_rows` does, and print nothing but what may surprise."""
     report = Report()
     write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)
+    if n_both := report.converted[BOTH]:
+        print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

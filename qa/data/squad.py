@@ -67,9 +67,10 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
     except UnicodeDecodeError:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
+        or_convert = "; python -m qa.data.convert rows converts records" if kind == "SQuAD" else ""
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "
-            f"{kind} JSON file, whole"
+            f"{kind} JSON file, whole{or_convert}"
         ) from None
     except (ValueError, RecursionError) as error:  # half a surrogate pair; more than Python can hold
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None

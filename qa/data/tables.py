@@ -30,6 +30,10 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
     if not rows:
         return
     columns = _columns(rows[0][2])
+    if len(columns) == 1:
+        raise SquadFormatError(
+            f"{path}: one column only, {columns[0]!r}; put commas, semicolons or tabs between the cells"
+        )
     if twice := {column for column in columns if column and columns.count(column) > 1}:
         raise SquadFormatError(f"{path}: column {min(twice)!r} occurs twice; rename or remove one of the two")
     unfit = [str(last) for _, last, cells in rows if len(cells) != len(columns)]
@@ -60,10 +64,8 @@ def _delimiter(header: str) -> str:
 
     def fitness(delimiter: str) -> tuple[bool, int]:
         cells = next(csv.reader([header], delimiter=delimiter), [])
-        words = " ".join(
-            cell.strip().lower().removesuffix("_text") for cell in cells if " " not in cell.strip()
-        )
-        return {"question", "context"} <= set(words.split()), len(cells)
+        names = {cell.strip().lower().removesuffix("_text") for cell in cells}
+        return {"question", "context"} <= names, len(cells)
 
     return max(DELIMITERS, key=fitness)
 

@@ -83,7 +83,9 @@ def convert(file: str, records: list[Record], report: Report, repair: bool = Fal
                 raise Unusable("id occurs twice")
             placed = [_place(text, start, one.context, counting, moved) for text, start in one.answers]
             if moved and not repair:
-                raise Unusable(f"answer is not at its answer_start, but {moved[0]}; --repair moves it")
+                raise Unusable(
+                    f"answer is not at its answer_start, but {moved[0]}; convert rows --repair moves it"
+                )
         except Unusable as error:
             report.drop(Path(file), one.record.place, one.id, *error.args)
             continue

@@ -189,6 +189,7 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.csv", 'question,context,answer\nWho?,Ada.,Ada\nWhat?,"Stop,Stop\nWhen?,May.,May\n', "line 3: unexpected end"),
         ("a.csv", "question,context,answer\na,b\nWho?,Ada,Ada\nc,d\n", "line 2, 4: expected 3 fields, found 2"),
         ("a.csv", "question,context,answer,answer\na,b,c,c\n", "'answer' occurs twice"),
+        ("a.csv", "question context answer\na b c\n", "one column only, 'question context answer'"),
         ("a.csv", "question,context,reply\na,b,c\n", "no column 'answer' or 'answers'; its columns are context, quest"),
         ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),
         ("a.tsv", '"question"\t"context"\t"answer"\n"a"\t"b \\"c\\" d"\t"c"\n', "line 2: .* expected after"),

@@ -109,10 +109,12 @@ def _literal(cell: object) -> object:
         return cell
     with suppress(ValueError, RecursionError):
         return json.loads(cell)
-    if re.search(r"""['"]\s+['"]""", cell):  # numpy's lists without commas, which Python reads as one text
-        return cell
-    with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return ast.literal_eval(_Arrays().visit(ast.parse(cell.strip(), mode="eval")))
+    # Without commas, as numpy prints a list, Python would read several texts as one.
+    if not re.search(r"""['"]\s+['"]""", cell):
+        with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            return ast.literal_eval(_Arrays().visit(ast.parse(cell.strip(), mode="eval")))
+    if re.match(r"""\s*[\[{]\s*['"{]""", cell):
+        raise Unusable("cell is not readable as a list or an object", cell)
     return cell
 
 

@@ -1,5 +1,7 @@
 """Errors that a user can act on. Each message is one line: where, what is wrong, what to do."""
 
+from collections.abc import Sequence
+
 
 class PocketQAError(Exception):
     """Base of every error caused by the input, not by the program; commands print it and exit with 2."""
@@ -40,3 +42,9 @@ class UnsupportedExport(PocketQAError):
 def first_line(error: BaseException) -> str:
     """Return the first line of another library's message, or the type of an error without one."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
+
+
+def listed(items: Sequence[str], most: int = 10) -> str:
+    """Return the first items with commas between, and how many more there are."""
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(items[:most]) + more

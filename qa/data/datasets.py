@@ -39,6 +39,8 @@ SQUAD_FILES = {
 # 2.0.
 KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
+# Counted up where records are understood otherwise than before, so that none stay in the cache as they were.
+CONVERSION = 2
 
 NAMED = (*SHIPPED, *SQUAD_FILES)
 
@@ -78,7 +80,7 @@ def _converted(path: Path, split: str) -> Path:
     from qa.data.convert.rows import convert_silently
 
     split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
-    digest = hashlib.sha256(split.encode())
+    digest = hashlib.sha256(f"{split} {CONVERSION}".encode())
     files = sorted([*path.glob("*.arrow"), *path.glob("*/*.arrow")]) if path.is_dir() else [path]
     if not files:
         raise SquadFormatError(

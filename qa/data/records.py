@@ -3,34 +3,25 @@
 JSON lines, a JSON list, CSV, TSV, Parquet, or the folder that `datasets.Dataset.save_to_disk` writes.
 """
 
-import csv
 import gzip
-import io
 import json
-import sys
+import re
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError, SquadFormatError, first_line
-from qa.data.squad import unpacked
+from qa.base.errors import OptionError, SquadFormatError, first_line, listed
+from qa.data.layouts import Record, flat_records
+from qa.data.squad import read_json, unpacked
+from qa.data.tables import read_table
 
 FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
-DELIMITERS = {".csv": ",;", ".tsv": "\t"}
+TABLES = (".csv", ".tsv")
 HUB = "hub:"
 NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
 PEEKED = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record: where it is in its file, for messages, and its fields by column."""
-
-    place: str
-    fields: dict[str, Any]
+IN_SQUAD = re.compile(r'"data"\s*:\s*\[|"paragraphs"\s*:')
 
 
 def read_records(name: str, split: str = "train") -> list[Record]:
@@ -47,36 +38,42 @@ def read_records(name: str, split: str = "train") -> list[Record]:
         records = _numbered(_from_folder(path, split))
     elif _suffix(path) == ".parquet":
         records = _numbered(_from_parquet(path))
-    elif _suffix(path) in DELIMITERS:
-        records = list(_from_table(path, DELIMITERS[_suffix(path)]))
+    elif _suffix(path) in TABLES:
+        records = list(read_table(path, _text(path)))
     else:
         records = list(_from_json(path))
     if not records:
         raise SquadFormatError(f"{name}: no records; give {FORMATS}")
-    columns = {column for record in records for column in record.fields}
+    columns = {column for record in records if not record.fault for column in record.fields}
     for column in ("question", "context"):
-        if column not in columns:
-            seen = ", ".join(sorted(map(str, columns)))
-            raise SquadFormatError(f"{name}: no column {column!r}; its columns are {seen}; rename one")
+        if columns and not {column, f"{column}_text"} & columns:
+            seen = listed(sorted(map(str, columns)), most=20)
+            raise SquadFormatError(
+                f"{name}: no column {column!r}; its columns are {seen}; give the {column} this name, or see "
+                "python -m qa.data.convert --help for other layouts"
+            )
     return records
 
 
 def holds_records(path: Path) -> bool:
     """Return whether a file or folder holds flat records, by its name and first line."""
-    if path.is_dir() or _suffix(path) in (".jsonl", ".parquet", *DELIMITERS):
+    if path.is_dir() or _suffix(path) in (".jsonl", ".parquet", *TABLES):
         return True
     text = _start(path).lstrip("\ufeff \t\r\n")
     if text.startswith("["):
         return True
+    line, end, _ = text.partition("\n")
     try:
-        return "question" in json.loads(text.partition("\n")[0])
-    except (ValueError, TypeError, RecursionError):
-        return False
+        first = json.loads(line)
+    except (ValueError, RecursionError):
+        # A line that is cut, of JSON lines or the only one of SQuAD JSON; or JSON over many lines.
+        return not end and len(line) > PEEKED // 8 and not IN_SQUAD.search(line)
+    return isinstance(first, dict) and not isinstance(first.get("data"), list)
 
 
 def _suffix(path: Path) -> str:
     """Return the end of the name, without that of gzip."""
-    return path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def _start(path: Path) -> str:
@@ -106,33 +103,35 @@ def _from_json(path: Path) -> Iterator[Record]:
         return
     except RecursionError as error:
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
-    if isinstance(root, dict) and isinstance(root.get("data"), list):
-        root = root["data"]
-    if isinstance(root, dict) and "question" in root:
-        root = [root]
+    if isinstance(root, dict):
+        root = root["data"] if isinstance(root.get("data"), list) else [root]
     if not isinstance(root, list):
         raise SquadFormatError(f"{path}: expected a list of records; give {FORMATS}")
     for number, fields in enumerate(root):
-        if isinstance(fields, dict) and "paragraphs" in fields:
-            raise SquadFormatError(f"{path}: is SQuAD JSON already; give it to --data as it is")
-        yield _record(path, f"[{number}]", fields)
+        yield from _records(path, f"[{number}]", fields)
 
 
 def _from_lines(path: Path, text: str) -> Iterator[Record]:
+    objects = []
+    broken = []
     # Not splitlines, which also splits at U+2028 and others that JSON allows inside a text.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                fields = json.loads(line)
+                objects.append((f"line {number}", json.loads(line)))
             except (ValueError, RecursionError) as error:
-                raise SquadFormatError(
-                    f"{path}: line {number}: not valid JSON ({error}); give {FORMATS}"
-                ) from None
-            yield _record(path, f"line {number}", fields)
+                broken.append((str(number), error))
+    if broken:
+        numbers = listed([number for number, _ in broken])
+        raise SquadFormatError(
+            f"{path}: line {numbers}: not valid JSON ({broken[0][1]}); correct it, or give {FORMATS}"
+        )
+    for place, fields in objects:
+        yield from _records(path, place, fields)
 
 
-def _record(path: Path, place: str, fields: object) -> Record:
-    """Return the record; SquadFormatError unless it is an object whose texts can be written as UTF-8."""
+def _records(path: Path, place: str, fields: object) -> Iterator[Record]:
+    """Yield an object's records; SquadFormatError unless its texts can be written as UTF-8."""
     if not isinstance(fields, dict):
         raise SquadFormatError(
             f"{path}: {place}: expected an object with question and context, got {fields!r:.60}"
@@ -141,42 +140,11 @@ def _record(path: Path, place: str, fields: object) -> Record:
         json.dumps(fields, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise SquadFormatError(f"{path}: {place}: half a surrogate pair ({error}); correct it") from None
-    return Record(place, fields)
-
-
-def _from_table(path: Path, delimiters: str) -> Iterator[Record]:
-    text = _text(path)
-    header = text.partition("\n")[0]
-    delimiter = max(delimiters, key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    limit = csv.field_size_limit(sys.maxsize)  # a passage has any length
-    try:
-        for fields in reader:
-            place = f"line {reader.line_num}"
-            if None in fields or None in fields.values():
-                n_fields = len(reader.fieldnames or ())
-                raise SquadFormatError(
-                    f"{path}: {place}: expected {n_fields} fields; quote those that contain {delimiter!r}"
-                )
-            yield _record(path, place, {column: _cell(cell) for column, cell in fields.items()})
-    except csv.Error as error:
-        raise SquadFormatError(
-            f"{path}: line {reader.line_num}: {error}; correct the quotation marks"
-        ) from None
-    finally:
-        csv.field_size_limit(limit)
-
-
-def _cell(cell: str) -> Any:
-    """Return a cell's list or object where it is written in JSON, else its text."""
-    if cell.startswith(("[", "{")):
-        with suppress(ValueError, RecursionError):
-            return json.loads(cell)
-    return cell
+    yield from flat_records(place, fields)
 
 
 def _numbered(rows: Iterable[dict[str, Any]]) -> list[Record]:
-    return [Record(f"row {number}", fields) for number, fields in enumerate(rows)]
+    return [record for number, fields in enumerate(rows) for record in flat_records(f"row {number}", fields)]
 
 
 def _pyarrow(path: Path) -> Any:
@@ -196,20 +164,40 @@ def _from_parquet(path: Path) -> Iterable[dict[str, Any]]:
 
 
 def _from_folder(path: Path, split: str) -> Iterator[dict[str, Any]]:
-    """Read the Arrow files of a Dataset, or of a DatasetDict's split."""
+    """Read a Dataset, the split of a DatasetDict, or a split in the cache of `datasets`."""
     pyarrow = _pyarrow(path)
-    folder = path / split if (path / "dataset_dict.json").is_file() else path
-    files = sorted(folder.glob("*.arrow"))
-    if not files:
-        raise SquadFormatError(
-            f"{folder}: no .arrow files; expected what datasets.Dataset.save_to_disk writes"
-        )
-    for file in files:
+    for file in _arrow_files(path, split):
         try:
             with pyarrow.OSFile(str(file), "rb") as stream:
                 yield from pyarrow.ipc.open_stream(stream).read_all().to_pylist()
-        except pyarrow.ArrowException as error:
-            raise SquadFormatError(f"{file}: not an Arrow file ({error})") from None
+        except (pyarrow.ArrowException, OSError) as error:
+            raise SquadFormatError(f"{file}: not an Arrow file ({first_line(error)})") from None
+
+
+def _arrow_files(path: Path, split: str) -> list[Path]:
+    """Return the files of the data alone: the folder may also hold what `map` and `filter` have cached."""
+    folder = path / split if (path / "dataset_dict.json").is_file() else path
+    state = read_json(folder / "state.json", "state") if (folder / "state.json").is_file() else {}
+    try:
+        saved = [folder / file["filename"] for file in state.get("_data_files") or []]
+        if state.get("_indices_data_files"):
+            raise SquadFormatError(f"{folder}: is a selection of its rows; save it after flatten_indices()")
+    except (AttributeError, KeyError, TypeError):
+        raise SquadFormatError(f"{folder / 'state.json'}: names no files; save the data set again") from None
+    if saved:
+        return saved
+    files = sorted(file for file in folder.glob("*.arrow") if not file.name.startswith("cache-"))
+    if (folder / "dataset_info.json").is_file():
+        of_split = re.compile(rf"(.*-)?{re.escape(split)}(-\d+-of-\d+)?\.arrow")
+        files = [file for file in files if of_split.fullmatch(file.name) or file.name.startswith("data-")]
+    if not files:
+        splits = sorted(file.parent.name for file in path.glob("*/*.arrow"))
+        seen = listed(list(dict.fromkeys(splits)) or [file.name for file in sorted(path.glob("*.arrow"))])
+        raise SquadFormatError(
+            f"{folder}: no .arrow files of the split {split!r}; found {seen or 'none'}; expected what "
+            "datasets.Dataset.save_to_disk writes"
+        )
+    return files
 
 
 def _from_datasets(name: str, split: str) -> Iterable[dict[str, Any]]:

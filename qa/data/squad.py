@@ -3,12 +3,13 @@
 import gzip
 import json
 import re
+import sys
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import SquadFormatError
+from qa.base.errors import SquadFormatError, listed
 from qa.base.files import write_whole
 
 ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -66,9 +67,10 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
     except UnicodeDecodeError:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
+        or_convert = "; python -m qa.data.convert rows converts records" if kind == "SQuAD" else ""
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "
-            f"{kind} JSON file, whole"
+            f"{kind} JSON file, whole{or_convert}"
         ) from None
     except (ValueError, RecursionError) as error:  # half a surrogate pair; more than Python can hold
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
@@ -77,42 +79,64 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
 def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     """Read every question of a SQuAD file.
 
-    Contexts are shared between the examples of a paragraph. Raises SquadFormatError with file, article,
-    paragraph and question id when the schema is wrong, an answer does not stand at its offset, an id repeats,
-    or nothing is asked. A question without a label is an error unless `unlabelled` allows it.
+    Contexts are shared between the examples of a paragraph. A whole number is an id as its text is. Raises
+    SquadFormatError with file, article and paragraph when the schema is wrong. It also names every question
+    with a wrong schema, an answer that is empty or not at its offset, or an id that occurs twice. A question
+    without a label is an error unless `unlabelled` allows it.
     """
     examples: list[Example] = []
+    faults: list[tuple[str, SquadFormatError]] = []
+    n_both = 0
     seen: set[str] = set()
     root = read_json(path)
     for a, article in enumerate(_list(root, "data", str(path))):
-        titled = isinstance(article, dict) and "title" in article
+        titled = isinstance(article, dict) and article.get("title") is not None
         title = _text(article, "title", f"{path}: article {a}") if titled else ""
         where_article = f"{path}: article {a} {title!r}"
         for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
             where = f"{where_article}, paragraph {p}"
             context = _text(paragraph, "context", where)
             for q, entry in enumerate(_list(paragraph, "qas", where)):
-                example = _read_question(entry, title, context, f"{where}, question {q}")
-                if example.id in seen:
-                    raise SquadFormatError(
-                        f"{where}: question id {example.id!r} occurs twice; ids must be unique"
+                try:
+                    example = _read_question(entry, title, context, f"{where}, question {q}")
+                    if example.id in seen:
+                        raise SquadFormatError(
+                            f"{where}: question id {example.id!r} occurs twice; ids must be unique"
+                        )
+                except SquadFormatError as error:
+                    qid = entry.get("id") if isinstance(entry, dict) else None
+                    faults.append(
+                        (f"article {a}, paragraph {p}, question {q}" if qid is None else str(qid), error)
                     )
+                    continue
                 if example.unlabelled and not unlabelled:
                     raise SquadFormatError(
                         f"{where}: question {example.id!r} is unlabelled; only training with a teacher "
                         "takes such a question"
                     )
+                n_both += example.is_impossible and _has_answers(entry)
                 seen.add(example.id)
                 examples.append(example)
+    if faults:
+        others = listed([qid for qid, _ in faults[1:]], most=20)
+        also = f"; also faulty: {others}" if others else ""
+        raise SquadFormatError(
+            f"{faults[0][1]}{also}; python -m qa.data.convert rows converts the others and lists these"
+        )
     if not examples:
         raise SquadFormatError(f"{path}: no questions at all; expected data[].paragraphs[].qas[]")
+    if n_both:
+        print(
+            f"{path}: {n_both:,} questions with is_impossible true have answers; they count as unanswerable",
+            file=sys.stderr,
+        )
     return examples
 
 
 def _read_question(entry: object, title: str, context: str, where: str) -> Example:
-    qid = _text(entry, "id", where)
+    qid = _id(entry, "id", where)
     where = f"{where}, id {qid!r}"
-    assert isinstance(entry, dict)  # _text has seen that it is one
+    assert isinstance(entry, dict)  # _id has seen that it is one
     impossible = entry.get("is_impossible", False)
     if not isinstance(impossible, bool):
         raise SquadFormatError(f"{where}: 'is_impossible' must be true or false, got {impossible!r}")
@@ -125,6 +149,10 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
         start = item.get("answer_start")
         if not isinstance(start, int) or isinstance(start, bool):
             raise SquadFormatError(f"{where}: 'answer_start' must be a whole number, got {start!r}")
+        if not text.strip():
+            raise SquadFormatError(
+                f"{where}: an answer is empty; a question without an answer has no answers"
+            )
         found = context[start : start + len(text)] if start >= 0 else ""
         if found != text:
             raise SquadFormatError(
@@ -135,13 +163,25 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
     category = entry.get("category")
     if category is not None and not isinstance(category, str):
         raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
-    copy_of = entry.get("copy_of")
-    if copy_of is not None and not isinstance(copy_of, str):
-        raise SquadFormatError(f"{where}: 'copy_of' must be an id where there is one, got {copy_of!r}")
+    copy_of = None if entry.get("copy_of") is None else _id(entry, "copy_of", where)
     question = _text(entry, "question", where)
     return Example(
         qid, title, context, question, tuple(answers), impossible, category, without_label, copy_of
     )
+
+
+def _has_answers(entry: dict[str, Any]) -> bool:
+    """Return whether a question lists answers with a text."""
+    answers = entry.get("answers")
+    return isinstance(answers, list) and any(isinstance(one, dict) and one.get("text") for one in answers)
+
+
+def _id(owner: object, key: str, where: str) -> str:
+    """Return an id; annotation tools write whole numbers."""
+    number = owner.get(key) if isinstance(owner, dict) else None
+    if isinstance(number, int) and not isinstance(number, bool):
+        return str(number)
+    return _text(owner, key, where)
 
 
 def _list(owner: object, key: str, where: str) -> list[Any]:

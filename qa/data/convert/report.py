@@ -30,6 +30,8 @@ class Report:
 
     converted: Counter[str] = field(default_factory=Counter)
     dropped: list[Dropped] = field(default_factory=list)
+    repaired: Counter[str] = field(default_factory=Counter)
+    """Counts of answers that were moved, by how their place was known."""
 
     def drop(self, file: Path, row: int | str, item: str, reason: str, detail: str = "") -> None:
         """Record a dropped item."""
@@ -40,12 +42,15 @@ class Report:
         return Counter(d.reason for d in self.dropped)
 
     def table(self, out: Path) -> str:
-        """Return both counts as lines of text."""
+        """Return the counts as lines of text."""
         lines = []
         for title, counts in (
             (f"questions converted to {out}", self.converted),
+            ("answers moved", self.repaired),
             (f"items dropped, see {log_path(out)}", self.dropped_by_reason()),
         ):
+            if counts is self.repaired and not counts:
+                continue
             lines.append(f"{counts.total():8,}  {title}")
             lines += [
                 f"{n:8,}    {kind}"
@@ -72,7 +77,13 @@ def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
         check_not_an_input(path, "--out", inputs)
 
 
-def write(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> None:
+def write(
+    out: Path,
+    articles: list[dict[str, Any]],
+    version: str,
+    report: Report,
+    made_from: dict[str, Any] | None = None,
+) -> None:
     """Write the data and the log. Raises SquadFormatError when no question is left."""
     if not report.converted:
         reasons = [f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()]
@@ -82,12 +93,18 @@ def write(out: Path, articles: list[dict[str, Any]], version: str, report: Repor
         )
     columns = ("file", "row", "item", "reason", "detail")
     rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
-    write_squad(out, articles, version, log=(log_path(out), rows))
+    write_squad(out, articles, version, made_from, (log_path(out), rows))
 
 
-def finish(out: Path, articles: list[dict[str, Any]], version: str, report: Report) -> Report:
+def finish(
+    out: Path,
+    articles: list[dict[str, Any]],
+    version: str,
+    report: Report,
+    made_from: dict[str, Any] | None = None,
+) -> Report:
     """Write the data and the log as `write` does, print the table and the next command, return the report."""
-    write(out, articles, version, report)
+    write(out, articles, version, report, made_from)
     print(report.table(out))
     say_next("finetune", "--data", out, "--out", "BUNDLE")
     return report

@@ -1,126 +1,190 @@
-"""Flat records of questions as SQuAD 2.0: where each answer stands in its context is looked up."""
+"""Records of questions as SQuAD 2.0: where each answer stands in its context is looked up."""
 
-from collections.abc import Iterator
+import hashlib
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tyro.conf import Positional
 
+from qa.base.errors import SquadFormatError, listed
+from qa.data.convert.cells import ANSWERS, NO_ANSWER, Number, Unusable, given_answers, is_empty, is_true
+from qa.data.convert.offsets import Counting, common_counting, is_inside_word, only_place, stands_at
 from qa.data.convert.report import Report, check_out, finish, write
-from qa.data.records import HUB, Record, read_records
+from qa.data.layouts import Record
+from qa.data.records import HUB, read_records
+from qa.data.squad import unpacked
 
 VERSION = "v2.0"
+UNLABELLED = "unlabelled"
+BOTH = "unanswerable, because is_impossible is true, although they have answers"
 
 
 @dataclass(frozen=True)
 class RowsOptions:
-    """Convert flat records {question, context, answer or answers} to SQuAD 2.0.
+    """Convert records {question, context, answer or answers} to SQuAD 2.0.
 
     An empty answer says that the context does not answer the question. `answer_start`, `id` and `title` are
-    optional.
+    optional. SQuAD JSON, MRQA, and exports of Label Studio and Prodigy are read too.
     """
 
     file: Positional[str]
-    """JSON lines, a JSON list, CSV, TSV, Parquet, a folder of `datasets`, or hub:NAME."""
+    """JSON lines, a JSON list, SQuAD JSON, CSV, TSV, Parquet, a folder of `datasets`, or hub:NAME."""
     out: Path
     """SQuAD 2.0 JSON file to write; OUT.dropped.tsv beside it lists what was left out."""
     split: str = "train"
     """Split of a hub data set or of a folder with several."""
+    repair: bool = False
+    """Move an answer that is not at its answer_start to its certain place: it occurs once, or all offsets of
+    the file fit in one other counting, for example UTF-16 units."""
 
     def __post_init__(self) -> None:
         check_out(self.out, [] if self.file.startswith(HUB) else [Path(self.file)])
 
 
-class _Unplaced(Exception):
-    """An answer that is at no certain place; its arguments are the reason and what was seen."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One record that asks: its texts, and the answers that are given; or why it is left out."""
+
+    record: Record
+    id: str
+    question: str = ""
+    context: str = ""
+    answers: tuple[tuple[str, int | None], ...] = ()
+    kind: str = ""
+    fault: Unusable | None = None
 
 
-def convert(file: str, records: list[Record], report: Report) -> list[dict[str, Any]]:
-    """Return SQuAD articles, one a title; records without a usable answer go to `report`."""
+def convert(file: str, records: list[Record], report: Report, repair: bool = False) -> list[dict[str, Any]]:
+    """Return SQuAD articles, one a title; records without a usable answer go to `report`.
+
+    With `repair`, answers that are not at their answer_start move to where they certainly are.
+    """
+    asked = [_asked(record) for record in records]
+    without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
+    if without and not any(set(ANSWERS) & record.fields.keys() for record in records):
+        seen = listed(sorted({str(name) for record in records for name in record.fields}), most=20)
+        raise SquadFormatError(
+            f"{file}: no column 'answer' or 'answers'; its columns are {seen}; "
+            "give that of the answers one of these names"
+        )
+    given = [(one.context, text, start) for one in asked for text, start in one.answers if start is not None]
+    counting = common_counting(given)
     articles: dict[str, dict[str, dict[str, Any]]] = {}
-    seen: set[str] = set()
-    for record in records:
-        question = record.fields.get("question")
-        context = record.fields.get("context")
-        number = record.fields.get("id")
-        item = str(number if number not in (None, "") else record.place.replace(" ", "-"))
-        title = record.fields.get("title") or ""
-        if not (isinstance(question, str) and question.strip() and isinstance(context, str)):
-            report.drop(Path(file), record.place, item, "question or context is not a text")
-            continue
-        if item in seen:
-            report.drop(Path(file), record.place, item, "id occurs twice")
-            continue
+    seen_ids: set[str] = set()
+    for one in asked:
+        moved: list[str] = []
         try:
-            given = list(_given(record.fields))
-            placed = [_place(text, start, context) for text, start in given]
-        except _Unplaced as error:
-            report.drop(Path(file), record.place, item, *error.args)
+            if one.fault is not None:
+                raise one.fault
+            if one.id in seen_ids:
+                raise Unusable("id occurs twice")
+            placed = [_place(text, start, one.context, counting, moved) for text, start in one.answers]
+            if moved and not repair:
+                raise Unusable(
+                    f"answer is not at its answer_start, but {moved[0]}; convert rows --repair moves it"
+                )
+        except Unusable as error:
+            report.drop(Path(file), one.record.place, one.id, *error.args)
             continue
-        seen.add(item)
-        report.converted["answerable" if placed else "unanswerable"] += 1
-        answers = [{"text": text, "answer_start": start} for text, start in placed]
-        entry = {"id": item, "question": question, "answers": answers, "is_impossible": not placed}
-        paragraphs = articles.setdefault(str(title), {})
-        paragraphs.setdefault(context, {"context": context, "qas": []})["qas"].append(entry)
+        seen_ids.add(one.id)
+        report.repaired.update(moved)
+        report.converted[one.kind] += 1
+        paragraphs = articles.setdefault(str(one.record.fields.get("title") or ""), {})
+        paragraphs.setdefault(one.context, {"context": one.context, "qas": []})["qas"].append(
+            _entry(one, placed)
+        )
     return [{"title": title, "paragraphs": list(found.values())} for title, found in articles.items()]
 
 
-def _given(fields: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
-    """Yield the answers of a record with their starts, None where none is given."""
-    if fields.get("is_impossible") in (True, 1, "true", "True", "1"):
-        return
-    column = next((name for name in ("answers", "answer") if name in fields), None)
-    if column is None:
-        raise _Unplaced("no answer given; an empty one means that there is none")
-    value = fields[column]
-    starts = fields.get("answer_start")
-    if isinstance(value, dict):  # as the hub's SQuAD: {"text": [...], "answer_start": [...]}
-        starts = value.get("answer_start", starts)
-        value = value.get("text")
-    if value in (None, "", []):
-        return
-    texts = value if isinstance(value, list) else [value]
-    starts = starts if isinstance(starts, list) else [starts] * len(texts)
-    if len(starts) != len(texts):
-        raise _Unplaced("as many answer_start as answers are needed", f"{len(starts)} for {len(texts)}")
-    for text, start in zip(texts, starts, strict=True):
-        if isinstance(text, dict):
-            yield _answer(text.get("text"), text.get("answer_start"))
-        else:
-            yield _answer(text, start)
+def _entry(one: _Asked, placed: list[tuple[str, int]]) -> dict[str, Any]:
+    answers = [{"text": text, "answer_start": start} for text, start in placed]
+    entry = {"id": one.id, "question": one.question, "answers": answers, "is_impossible": not placed}
+    if one.record.squad:
+        given = {name: one.record.fields.get(name) for name in ("category", "copy_of")}
+        entry |= {name: str(value) for name, value in given.items() if value is not None}
+    if one.kind == UNLABELLED:
+        entry |= {"is_impossible": False, "unlabelled": True}
+    return entry
 
 
-def _answer(text: object, start: object) -> tuple[str, int | None]:
-    if not isinstance(text, str) or not text.strip():
-        raise _Unplaced("answer is not a text", repr(text))
-    if isinstance(start, str) and start.strip().isdecimal():  # a cell of a table
-        start = int(start)
-    return text, start if isinstance(start, int) and start >= 0 else None
+def _asked(record: Record) -> _Asked:
+    """Return what a record asks, or the first of its cells that is not understood."""
+    fields = record.fields
+    number = fields.get("id")
+    item = record.place.replace(" ", "-") if is_empty(number) else str(number)
+    try:
+        if record.fault:
+            raise Unusable(record.fault)
+        question, context = (_text(fields, name) for name in ("question", "context"))
+        if not (isinstance(question, str) and question.strip() and isinstance(context, str)):
+            raise Unusable("question or context is not a text")
+        answers, kind = _understood(record)
+        return _Asked(record, item, question, context, tuple(answers), kind)
+    except Unusable as error:
+        return _Asked(record, item, fault=error)
 
 
-def _place(text: str, start: int | None, context: str) -> tuple[str, int]:
-    """Return the answer and its start: the given one where the text is there, else its only occurrence."""
-    if start is not None and context[start : start + len(text)] == text:
-        return text, start
-    text = text.strip()
-    first = context.find(text)
-    if first < 0:
-        raise _Unplaced("answer does not occur in its context", text)
-    if context.find(text, first + 1) >= 0:
-        raise _Unplaced("answer occurs several times; give answer_start", text)
-    return text, first
+def _text(fields: dict[str, Any], name: str) -> object:
+    """Return the cell of a column, or where it is empty that of haystack's name for the column."""
+    other = fields.get(f"{name}_text")
+    return fields.get(name) if is_empty(other) or not is_empty(fields.get(name)) else other
+
+
+def _understood(record: Record) -> tuple[list[tuple[str, int | None]], str]:
+    """Return a record's answers and the kind of question that it is."""
+    fields = record.fields
+    if record.squad and is_true(fields.get("unlabelled"), "unlabelled"):
+        return [], UNLABELLED
+    if is_true(fields.get("is_impossible"), "is_impossible"):
+        with suppress(Unusable):
+            return [], BOTH if given_answers(fields) else "unanswerable"
+        return [], "unanswerable"
+    answers = given_answers(fields)
+    return answers, "answerable" if answers else "unanswerable"
+
+
+def _place(
+    text: str, start: int | None, context: str, counting: Counting | None, moved: list[str]
+) -> tuple[str, int]:
+    """Return the answer and its start: the given one, or its certain place, which `moved` then explains."""
+    place = start
+    if counting is not None and start is not None:
+        place = counting.read(context, start)
+        if place != start:
+            moved.append(f"answer_start counts {counting.name}")
+    elif start is None or not stands_at(context, text, start):
+        place = only_place(context, text.strip(), start)
+        if start is not None:
+            moved.append("it occurs once")
+    assert place is not None
+    found = text if context.startswith(text, place) else text.strip()
+    if isinstance(text, Number) and is_inside_word(context, found, place):
+        raise Unusable("answer is a number and its context has a longer one; write it as a text", found)
+    return str(found), place
+
+
+def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
+    """Return the reference of a file of SQuAD JSON, so that its development part is still known as one."""
+    if not any(record.squad for record in records):
+        return None
+    path = Path(file)
+    return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
 
 
 def convert_rows(options: RowsOptions) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
-    articles = convert(options.file, read_records(options.file, options.split), report)
-    return finish(options.out, articles, VERSION, report)
+    records = read_records(options.file, options.split)
+    articles = convert(options.file, records, report, options.repair)
+    return finish(options.out, articles, VERSION, report, _made_from(options.file, records))
 
 
 def convert_silently(path: Path, out: Path, split: str) -> None:
-    """Convert as `convert_rows` does, and print nothing."""
+    """Convert as `convert_rows` does, and print nothing but what may surprise."""
     report = Report()
     write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)
+    if n_both := report.converted[BOTH]:
+        print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

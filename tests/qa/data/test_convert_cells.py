@@ -1,0 +1,246 @@
+"""Cells as Excel, pandas, R and people write them: understood as they were meant, or listed with the reason."""
+
+import json
+
+import pyarrow
+import pytest
+
+from qa.base.errors import SquadFormatError
+from qa.data.convert.rows import BOTH, RowsOptions, convert_rows
+from qa.data.squad import Answer, read_squad
+
+CANAL = "The canal was opened in 1841. Two locks lift boats by nine metres, and 1841 boats pass a year."
+YEAR = (Answer("1841", 24),)
+HEIGHT = (Answer("nine metres", 54),)
+
+
+def convert(path, **options):
+    """The answers by id, the reason by item of what was left out, and the report."""
+    out = path.parent / "out.json"
+    report = convert_rows(RowsOptions(str(path), out, **options))
+    return {e.id: e.answers for e in read_squad(out)}, {d.item: d.reason for d in report.dropped}, report
+
+
+def converted(path, *records, **options):
+    """Convert records, and one more that is right, so that there is always a result."""
+    right = {"id": "right", "question": "How high?", "context": CANAL, "answer": "nine metres"}
+    rows = [{"question": "When?", "context": CANAL, **record} for record in records]
+    path.write_text("\n".join(json.dumps(row) for row in (*rows, right)), encoding="utf-8")
+    found, dropped, report = convert(path, **options)
+    assert found.pop("right") == HEIGHT
+    return found, dropped, report
+
+
+@pytest.mark.parametrize(
+    ("value", "impossible"),
+    [(value, True) for value in (True, 1, 1.0, "TRUE", "True", "1.0", "yes", " T ", "y")]
+    + [(value, False) for value in (False, 0, 0.0, "FALSE", "0", "0.0", "no", "F", None, "", float("nan"))]
+    + [(value, None) for value in ("wahr", "maybe", "NA", 2, [], "truee")],
+)
+def test_true_and_false_as_people_write_them(tmp_path, value, impossible):
+    given = {"id": "a", "answer": "1841", "answer_start": 24, "is_impossible": value}
+    found, dropped, report = converted(tmp_path / "a.jsonl", given)
+    assert found == ({} if impossible is None else {"a": () if impossible else YEAR})
+    assert list(dropped) == (["a"] if impossible is None else [])
+    assert report.converted[BOTH] == bool(impossible)
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers"),
+    [
+        ({"answer": 1841, "answer_start": 24.0}, YEAR),
+        ({"answer": 1841.0, "answer_start": "24"}, YEAR),
+        ({"answer": "1841", "answer_start": " 24.0 "}, YEAR),
+        ({"answer": "1841", "answer_start": [24]}, YEAR),
+        ({"answer": "1841", "start": 24, "end": 28}, YEAR),
+        ({"answer": {"text": "1841", "start": 24, "end": 28}}, YEAR),
+        ({"answers": [{"text": "1841", "start": 24, "end": 28, "labels": ["Answer"]}]}, YEAR),
+        ({"answers": {"text": ["1841"], "answer_start": ["24"]}}, YEAR),
+        ({"answers": "{'text': ['1841'], 'answer_start': [24]}"}, YEAR),
+        ({"answers": "{'text': array(['1841'], dtype=object), 'answer_start': array([24], dtype=int32)}"}, YEAR),
+        ({"answers": "{'text': array([], dtype=object), 'answer_start': array([], dtype=int32)}"}, ()),
+        ({"answers": {"text": ["1841"], "answer_start": [24]}, "answer": None}, YEAR),
+        ({"answers": None, "answer": "nine metres"}, HEIGHT),
+        ({"answers": [], "answer": "", "answer_text": "nine metres"}, HEIGHT),
+        ({"answers": ["nine metres"], "answer": "nine metres "}, HEIGHT),
+        ({"answer": '""'}, ()),
+        ({"answers": [""]}, ()),
+        ({"answers": [None]}, ()),
+        ({"answers": {"text": [""], "answer_start": [-1]}}, ()),
+        ({"answers": {"text": [""], "answer_start": []}}, ()),
+        ({"answers": [{"text": "", "answer_start": 0}]}, ()),
+        ({"answer": float("nan"), "answer_start": float("nan")}, ()),
+        ({"answer": "nine metres", "answer_start": "nan"}, HEIGHT),
+        # Not certain:
+        ({"answer": "1841", "answer_start": 25}, "not at its answer_start, and occurs several times"),
+        ({"answer": "1841", "answer_start": "24,0"}, "not a whole number"),
+        ({"answer": "1841", "answer_start": True}, "not a whole number"),
+        ({"answer": "lock"}, "inside a longer word"),
+        ({"answer": "184", "answer_start": 30}, "not at its answer_start"),
+        ({"answer": 184, "answer_start": 24}, "longer one"),
+        ({"answers": ["nine metres", ""]}, "some of its answers are empty"),
+        ({"answers": ["nine metres"], "answer": "Two"}, "different answers"),
+        ({"answers": ["nine metres", "Two"], "answer_start": 54}, "as many answer_start"),
+        ({"answers": "['nine' 'metres']"}, "not readable"),
+        ({"answers": "{'text': ['1841'], 'answer_start': [nan]}"}, "not readable"),
+        ({"answers": {"value": "nine metres"}}, "not a text"),
+        ({"answer": True}, "not a text"),
+    ],
+)  # fmt: skip
+def test_answers_and_their_starts(tmp_path, fields, answers):
+    found, dropped, _ = converted(tmp_path / "a.jsonl", {"id": 7, **fields})
+    assert found == ({} if isinstance(answers, str) else {"7": answers})
+    assert [answers in reason for reason in dropped.values()] == [True] * isinstance(answers, str)
+
+
+def test_a_number_is_no_part_of_a_longer_number(tmp_path):
+    context = "Version 3.0 costs 3,200 crowns."
+    records = [{"id": n, "context": context, "answer": n} for n in (3.0, "200", "3,200", 3)]
+    found, dropped, _ = converted(tmp_path / "a.jsonl", *records)
+    assert found == {"3,200": (Answer("3,200", 18),)}
+    assert list(dropped) == ["3.0", "200", "3"]
+
+
+def counted(how):
+    """Three questions whose offsets are counted in another way; one answer stands twice in its context."""
+    context = "🚢 News:\r\nthe ferry 🎉 to Hessle costs 4 crowns.\r\nParking costs 4 crowns too."
+    plain = "No ferry today."
+    return [
+        {"id": name, "context": text, "answer": answer, "answer_start": how(text[: text.rindex(answer)])}
+        for name, text, answer in (
+            ("a", context, "Hessle"),
+            ("b", context, "4 crowns"),
+            ("c", plain, "ferry"),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("UTF-16", lambda before: len(before.encode("utf-16-le")) // 2),
+        ("bytes", lambda before: len(before.encode())),
+        ("carriage returns", lambda before: len(before.replace("\r", ""))),
+        ("from 1", lambda before: len(before) + 1),
+    ],
+)
+def test_offsets_in_another_counting_are_listed_or_repaired(tmp_path, name, how):
+    rows = [{"question": "Which?", **record} for record in counted(how)]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(rows))
+    reference = {record["id"]: record["answer_start"] for record in counted(len)}
+    shifted = [record["id"] for record in counted(how) if record["answer_start"] != reference[record["id"]]]
+    if len(shifted) < 3:  # else nothing is left to write
+        found, dropped, _ = convert(path)
+        assert list(dropped) == shifted
+        assert all(name in reason and "--repair" in reason for reason in dropped.values())
+    found, dropped, report = convert(path, repair=True)
+    assert {i: answers[0].start for i, answers in found.items()} == reference
+    assert dropped == {}
+    assert report.repaired.total() == len(shifted)
+
+
+def test_one_offset_that_fits_no_counting_is_repaired_only_where_the_answer_stands_once(tmp_path):
+    how = counted(lambda before: len(before.encode()))
+    how[0]["answer_start"] += 1
+    found, dropped, report = converted(tmp_path / "a.jsonl", *how, repair=True)
+    assert {i: answers[0].start for i, answers in found.items()} == {"a": 24, "c": 3}
+    assert list(dropped) == ["b"]
+    assert report.repaired.total() == 1
+
+
+HEADER = "question\tcontext\tanswer\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "answers"),
+    [
+        (
+            "a.tsv",
+            HEADER + 'Who?\tAda spoke.\tAda\nWhat?\t"Stop the boat, she said.\tStop\nWhen?\tIn 1841.\t1841\n'
+            'What?\tHe said go home"\tgo home\n',
+            {"line-2": "Ada", "line-3": "Stop", "line-4": "1841", "line-5": "go home"},
+        ),
+        ("a.tsv", HEADER + 'What?\t"Hello" was all.\tHello\nWhen?\tIn 1841.\t1841', {"line-2": "Hello", "line-3": "1841"}),
+        ("a.tsv", HEADER + 'What?\t"She said ""Stop""\nand left."\t"Stop"\r\nWhen?\tIn 1841.\t1841', {"line-3": "Stop", "line-4": "1841"}),
+        ("a.tsv", HEADER + 'What?\tHe said "Stop".\t"Stop"\nWhen?\tIn 1841.\t1841', {"line-2": None, "line-3": "1841"}),
+        ("a.tsv", HEADER + 'What?\t"He said stop."\tstop\nWhen?\t"In 1841."\t1841', {"line-2": "stop", "line-3": "1841"}),
+        ("a.csv", HEADER + "When?\tIn May, 1841.\t1841\n", {"line-2": "1841"}),
+        ("a.CSV", "sep=;\nquestion;context;answer\nWhen?;In 1841.;1841\n", {"line-3": "1841"}),
+        ("a.csv", "question;context;answer\nWhen?;In May, 1841.;1841\n", {"line-2": "1841"}),
+        ("a.tsv", "Question,Context, Answer\nWhen?,In 1841.,1841\n", {"line-2": "1841"}),
+        ("a.csv", 'question,context,answer\nWhen?,"In May, it rained.\nIn June, it snowed.",May\n', {"line-3": "May"}),
+        (
+            "a.csv",
+            'question,context,answer\nWhat?,"Stop the boat! she said.,Stop\nWhen?,In 1841.,1841\n'
+            'What?,He said go home",go home\nWho?,Ada spoke.,Ada\n',
+            {"line-5": "Ada", "lines-2-to-4": None},
+        ),
+    ],
+)  # fmt: skip
+def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers):
+    (tmp_path / name).write_text(table, newline="")
+    found, dropped, _ = convert(tmp_path / name)
+    assert {i: given[0].text for i, given in found.items()} | dict.fromkeys(dropped) == answers
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("a.csv", 'question,context,answer\nWho?,Ada.,Ada\nWhat?,"Stop,Stop\nWhen?,May.,May\n', "line 3: unexpected end"),
+        ("a.csv", "question,context,answer\na,b\nWho?,Ada,Ada\nc,d\n", "line 2, 4: expected 3 fields, found 2"),
+        ("a.csv", "question,context,answer,answer\na,b,c,c\n", "'answer' occurs twice"),
+        ("a.csv", "question context answer\na b c\n", "one column only, 'question context answer'"),
+        ("a.csv", "question,context,reply\na,b,c\n", "no column 'answer' or 'answers'; its columns are context, quest"),
+        ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),
+        ("a.tsv", '"question"\t"context"\t"answer"\n"a"\t"b \\"c\\" d"\t"c"\n', "line 2: .* expected after"),
+        ("a.jsonl", '{"question": 1}\n{oops}\n{}\n{oops', "line 2, 4: not valid JSON"),
+    ],
+)  # fmt: skip
+def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message):
+    (tmp_path / name).write_text(table)
+    with pytest.raises(SquadFormatError, match=message) as caught:
+        convert(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def arrow(path, **columns):
+    with pyarrow.OSFile(str(path), "wb") as stream:
+        table = pyarrow.table(columns)
+        with pyarrow.ipc.new_stream(stream, table.schema) as writer:
+            writer.write_table(table)
+
+
+def question(name):
+    return {"id": [name], "question": ["When?"], "context": [CANAL], "answer": ["nine metres"]}
+
+
+def test_a_folder_of_datasets_is_read_without_its_caches(tmp_path):
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    arrow(saved / "data-00000-of-00001.arrow", **question("saved"))
+    arrow(saved / "cache-1f2e3d.arrow", **question("cached"))
+    assert list(convert(saved)[0]) == ["saved"]
+    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": "train"}
+    (saved / "state.json").write_text(json.dumps(state))
+    (saved / "dataset_info.json").write_text("{}")
+    arrow(saved / "tmp1a2b3c.arrow", **question("temporary"))
+    assert list(convert(saved)[0]) == ["saved"]
+    (saved / "state.json").write_text(
+        json.dumps(state | {"_indices_data_files": [{"filename": "indices.arrow"}]})
+    )
+    with pytest.raises(SquadFormatError, match="flatten_indices"):
+        convert(saved)
+
+
+def test_a_split_in_the_cache_of_datasets_is_read_alone(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "dataset_info.json").write_text("{}")
+    arrow(cache / "squad-train-00000-of-00002.arrow", **question("a"))
+    arrow(cache / "squad-train-00001-of-00002.arrow", **question("b"))
+    arrow(cache / "squad-validation.arrow", **question("c"))
+    assert list(convert(cache)[0]) == ["a", "b"]
+    assert list(convert(cache, split="validation")[0]) == ["c"]
+    with pytest.raises(SquadFormatError, match=r"split 'test'; found squad-train-.*squad-validation"):
+        convert(cache, split="test")

@@ -1,4 +1,4 @@
-"""Compare bundles: size, accuracy, F1 retained against the teacher, and latency of the very same files.
+"""Compare bundles: size, accuracy, EM and F1 retained against the teacher, and latency of the same files.
 
     python benchmarks/compare.py                            # all that make demo left in runs/demo
     python benchmarks/compare.py runs/teacher runs/student-tflite-int8 --data dev-v1.1.json

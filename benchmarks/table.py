@@ -5,7 +5,10 @@
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
         --view family --write docs/results/earlier-models.md --name x86
 
-The last command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
+    python -m benchmarks.table benchmarks/results/flagship.jsonl \\
+        benchmarks/results/flagship-arm64-qemu.jsonl --view card
+
+The third command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
 that file.
 """
 
@@ -26,6 +29,7 @@ from qa.base.files import check_not_an_input, check_writable
 
 FAMILY = "family"
 HINTS = {
+    "card": "; it needs results of this machine's CPU, which other targets are set beside",
     "arm": "; python benchmarks/compare.py --target writes such results",
     "categories": "; questions of a data file need a category each, as those of BiQuAD have",
     "toolchains": "; it needs results of toolchains and exports of one PyTorch bundle, with parent_sha256",
@@ -36,13 +40,13 @@ HINTS = {
 class TableOptions:
     """Show results as tables."""
 
-    rows: tyro.conf.Positional[Path]
-    """File of results."""
+    rows: tyro.conf.Positional[tuple[Path, ...]]
+    """Files of results."""
     view: str = "summary"
     """summary (a line for each model), short (its main columns), family (summary without toolchains), padding
     (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, toolchains (our
-    best export against other toolchains' exports of the same model), arm (results of --target), or
-    categories (scores by category)."""
+    best export against other toolchains' exports of the same model), arm (results of --target),
+    categories (scores by category), or card (sizes, times and scores, a line for each target)."""
     data: str | None = None
     """Only results of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
@@ -59,9 +63,10 @@ class TableOptions:
     def __post_init__(self) -> None:
         views = (*VIEWS, FAMILY)
         check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
+        check_option(len(self.rows) > 0, "rows", "none", "at least one file")
         if self.plot is not None:
             check_writable(self.plot, "--plot")
-            check_not_an_input(self.plot, "--plot", [self.rows])
+            check_not_an_input(self.plot, "--plot", self.rows)
         if self.write is not None:
             check_markers(self.write, self.name or self.view)
 
@@ -75,7 +80,7 @@ def print_tables(options: TableOptions) -> str:
         view = f"{options.view} of {options.data}" if options.data else options.view
         on_phone = any(group.on_phone for group in groups)
         hint = HINTS.get(options.view, "; use --view latency for results of a phone" if on_phone else "")
-        raise OptionError(f"{options.rows}: has no results for the view {view}{hint}")
+        raise OptionError(f"{' '.join(map(str, options.rows))}: has no results for the view {view}{hint}")
     if options.plot is not None:
         from benchmarks.show.model_plots import write_latency_plot
 
@@ -85,7 +90,7 @@ def print_tables(options: TableOptions) -> str:
 
 def chosen_results(options: TableOptions) -> list[AnyResult]:
     """Return the results of the chosen data and models."""
-    results = read_results(options.rows)
+    results = [result for path in options.rows for result in read_results(path)]
     if options.data is not None:
         results = [r for r in results if r.data and r.data.name == options.data]
     if options.view == FAMILY:

@@ -28,8 +28,8 @@ BATCH_SIZE_HELP = f"""Windows in a step's batch, over all processes (teacher too
 EPOCHS_HELP = f"Passes over the training data for the student. {BY_RECIPE} {EMBEDDED_RECIPE.epochs:g}."
 WARMUP_HELP = f"Share of the steps in which the learning rate rises. {BY_RECIPE} {EMBEDDED_RECIPE.warmup:g}."
 STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
-{", ".join(STANDALONE_MODELS)}. It starts with
-the head of the teacher if both have the same shape. Without it the student is the pruned teacher."""
+{", ".join(STANDALONE_MODELS)}. Its head is fresh.
+Without it the student is the pruned teacher, with its head."""
 
 
 def same_named(kind: Any, values: object) -> dict[str, Any]:
@@ -191,7 +191,8 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
     student keeps all layers, pruned to their most important units."""
     student_head: Expert[str | None] = None
-    """Head of the student, by the same names; the teacher's unless given."""
+    """Fresh head of the student, by the same names. Without it a student of the teacher's layers keeps the
+    teacher's head; another encoder gets a fresh one of that name."""
     activation: Expert[str] = "gelu"
     """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
     recipe: Annotated[str, arg(help=RECIPE_HELP)] = "embedded"

@@ -1,4 +1,8 @@
-"""Build a smaller student: some layers of the teacher with its embeddings and head, or a standalone model."""
+"""Build a smaller student: some layers of the teacher with its embeddings and head, or a standalone model.
+
+A student of the teacher's layers keeps the teacher's head. A head that is named is fresh, so that no head has
+a head start over others.
+"""
 
 import copy
 import json
@@ -29,8 +33,8 @@ def student_from_layers(
     """Return a student with `n_layers` of the teacher's layers; weights are copied, the teacher stays the
     same.
 
-    The head is copied where it has the teacher's name, else it is fresh. OptionError when the teacher has
-    fewer layers, or none.
+    The teacher's head is copied too; a head that is named is fresh. OptionError when the teacher has fewer
+    layers, or none.
     """
     layers = teacher.encoder.layers
     if not layers:
@@ -54,7 +58,8 @@ def student_from_layers(
         target.load_state_dict(source.state_dict())
     student.encoder.set_words(copy.deepcopy(teacher.encoder.words))  # of any form
     copy_outside_layers(teacher.encoder, student.encoder)
-    copy_head(teacher, student)
+    if head_name is None:
+        student.head.load_state_dict(teacher.head.state_dict())
     return student
 
 
@@ -76,15 +81,6 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
         student = QAModel(Encoder(config), name, teacher.activation)
     student.encoder.model.init_from_teacher(words, tokenizer)
     return student
-
-
-def copy_head(teacher: QAModel, student: QAModel) -> None:
-    """Copy the teacher's head where both heads have the same name and shapes."""
-    ours = student.head.state_dict()
-    theirs = teacher.head.state_dict()
-    shapes = [{name: tensor.shape for name, tensor in state.items()} for state in (ours, theirs)]
-    if student.head_name == teacher.head_name and shapes[0] == shapes[1]:
-        student.head.load_state_dict(theirs)
 
 
 def _tokenization_fingerprint(tokenizer: Tokenizer) -> tuple[object, ...]:

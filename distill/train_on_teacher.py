@@ -12,7 +12,6 @@ from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from distill.student import (
     check_hidden_states,
-    copy_head,
     same_tokens,
     standalone_student,
     student_from_layers,
@@ -147,9 +146,7 @@ def student_for(
     folder = find_encoder(options.student_encoder)
     encoder = load_encoder(options.student_encoder, folder)
     head = options.student_head or teacher_model.head_name
-    student = QAModel(encoder, head, teacher_model.activation, options.seed)
-    copy_head(teacher_model, student)
-    return student, folder
+    return QAModel(encoder, head, teacher_model.activation, options.seed), folder
 
 
 def given_student(options: DistillOptions) -> Bundle | None:

@@ -3,7 +3,7 @@
 #   make -f recipes/ablations.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #
 # Makes: in $(OUT) a student for each of ARMS, results in rows.jsonl, and a table of differences. All students start
-#   from the same encoder and train on the same number of windows.
+#   from the same encoder with the same fresh head of a seed, and train on the same number of windows.
 # Takes: an estimated hour and a half on two cores. A stopped run continues.
 # Needs: make install, and SQuAD 2.0 as files. TEACHER can be another teacher; docs/train.md says how to make the large one.
 

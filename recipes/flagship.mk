@@ -11,7 +11,9 @@
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
-#   estimated fifteen hours there. It took thirteen minutes of one GPU, which needs PROCESSES=1. A stopped run continues.
+#   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
+#   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
+#   on one. One GPU needs PROCESSES=1.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 

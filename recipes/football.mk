@@ -1,4 +1,4 @@
-# What SQuAD is worth to match reports (Preite 2020, 6.5): a SQuAD model, a model of match reports, and one of both.
+# What SQuAD is worth to match reports, the kind of text of Preite 2020, 6.5: a SQuAD model, a model of match reports, and one of both.
 #
 #   make -f recipes/football.mk rows TRAIN=biquad-train.json.gz DEV=biquad-dev.json.gz
 #   make -f recipes/football.mk rows TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4

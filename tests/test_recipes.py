@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import zipfile
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +50,8 @@ RECIPES = {
     ),
     "thesis": (
         ("rows",),
-        {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5"},
-        {"distill.run", "benchmarks.compare", "benchmarks.table", MOVE},
+        {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5", "ALPHA": "0.25", "SEEDS": "0 1"},
+        {"distill.run", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", MOVE},
     ),
     "domain": (
         ("rows",),
@@ -132,7 +132,7 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),
         ("search", {"EPOCHS": "2"}, "EPOCHS=1"),
         ("standalone-models", {"BIDAF_EPOCHS": "1"}, "BIDAF_EPOCHS=4"),
-        ("thesis", {"SHARE": "1"}, "SHARE=0.5"),
+        ("thesis", {"ALPHA": "0.1"}, "ALPHA=0.25"),
     ],
 )
 def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, recipe, changed, before):
@@ -204,6 +204,28 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
         }.get(module.split(".")[0])
         out = given.get("--out", f"{given.get('--model')}-{suffix}")
         made.add(f"{out}/student" if module == "distill.run" else out)
+
+
+def test_the_thesis_students_differ_in_head_configuration_and_seed_and_are_compared_with_the_teacher(
+    tmp_path,
+):
+    """Table 6.2: configuration 2 makes four passes, of which SHARE asks for half."""
+    variables = RECIPES["thesis"][1]
+    lines = make(tmp_path, "thesis", "rows", **variables).stdout.splitlines()
+    runs = [dict(pairwise(shlex.split(line))) for line in lines if "distill.run" in line]
+    flags = ("--student-head", "--recipe", "--seed")
+    recipes = [f"thesis-{number}" for number in range(1, 7)]
+    wanted = set(product(("linear", "4l-gelu-skip"), recipes, ("0", "1")))
+    assert len(runs) == len(wanted) == 24
+    assert {tuple(run[flag] for flag in flags) for run in runs} == wanted
+    second = next(run for run in runs if run["--recipe"] == "thesis-2")
+    assert (second["--epochs"], second["--alpha"]) == ("2", "0.25")
+    (compared,) = [line for line in lines if "compare.py" in line]
+    assert "--baseline runs/teacher" in compared
+    (paired,) = [line for line in lines if "benchmarks.differences" in line]
+    for number in range(1, 7):
+        heads = f"linear-config{number} 4l-gelu-skip-config{number}"
+        assert f"--baseline linear-config{number} --models {heads} " in paired
 
 
 def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bundle, tmp_path):

@@ -102,7 +102,9 @@ BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16])
 EXACT = Column("EM", "entry.accuracy.exact", ".2f")
 F1 = Column("F1", "entry.accuracy.f1", ".2f")
 F1_INTERVAL = Column("F1", "entry.f1_with_interval", ".2f")
-RETAINED = Column("retained", "entry.retained", ".1f", 100, "%")
+EXACT_RETAINED = Column("EM retained", "entry.exact_retained", ".1f", 100, "%", optional=True)
+RETAINED = Column("F1 retained", "entry.retained", ".1f", 100, "%")
+BOTH_RETAINED = [EXACT_RETAINED, RETAINED]
 AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%")
 QUESTIONS = Column("questions", "entry.accuracy.n", ",.0f")
 WINDOWS = Column("windows", "entry.accuracy.n_windows", ",.0f")
@@ -136,8 +138,8 @@ TIMES = [
 FORM = [RUNTIME, PRECISION, EMBEDDINGS]
 NAMES = [MODEL, *FORM]
 SIZES = [PARAMS, NON_EMBEDDING, SIZE]
-SUMMARY = [*NAMES, *SIZES, EXACT, F1, RETAINED, AGREEMENT, *TIMES]
-SHORT = [*NAMES, SIZE, EXACT, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
+SUMMARY = [*NAMES, *SIZES, EXACT, F1, *BOTH_RETAINED, AGREEMENT, *TIMES]
+SHORT = [*NAMES, PARAMS, SIZE, EXACT, F1, *BOTH_RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
     SIZE,
@@ -146,7 +148,7 @@ ACCURACY = [
     EXACT,
     F1_INTERVAL,
     *ACCURACY_DETAILS,
-    replace(RETAINED, form=".2f"),
+    *(replace(column, form=".2f") for column in BOTH_RETAINED),
     Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%"),
     Column("with", "entry.accuracy.same_answers_as"),
 ]
@@ -178,6 +180,6 @@ LATENCY = [MODEL, *SETTING]
 # On the page, with the places of several groups
 PLACES = [TARGET, DATA, MACHINE]
 F1_PARTS = [F1_INTERVAL, HAS_ANS, NO_ANS]
-PAGE_MODELS = [MODEL, *PLACES, *FORM, *SIZES, EXACT, *F1_PARTS, RETAINED, AGREEMENT, *TIMES]
-PAGE_MODELS += [INSTRUCTIONS, QUESTIONS]
+PAGE_MODELS = [MODEL, *PLACES, *FORM, *SIZES, EXACT, *F1_PARTS, *BOTH_RETAINED, AGREEMENT]
+PAGE_MODELS += [*TIMES, INSTRUCTIONS, QUESTIONS]
 PAGE_SETTINGS = [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE]

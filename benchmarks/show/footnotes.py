@@ -18,6 +18,7 @@ SCORES = {
         "scores"
     ),
 }
+ONLY_UNPADDED = ("short", "card")  # views without padded times
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 
 
@@ -40,7 +41,7 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     """Return the times that a view shows."""
     if view == "latency":
         return group.times
-    names = {"accuracy": (), "short": ("unpadded",), "padding": ("padded", "unpadded")}
+    names = {"accuracy": (), "padding": ("padded", "unpadded")} | dict.fromkeys(ONLY_UNPADDED, ("unpadded",))
     shown = names.get(view, ("padded", "unpadded", "batched"))
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
@@ -74,10 +75,10 @@ def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
 def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
     if group.baseline is None and view != "padding":
-        yield "no baseline, so neither F1 retained nor speed-up; name one with --baseline BUNDLE"
-    elif view in ("summary", "short", "accuracy"):
+        yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
+    elif view in ("summary", "accuracy", *ONLY_UNPADDED):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
-        yield f"retained: F1 divided by that of {group.baseline_name}{others}"
+        yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
     scores = group.scores
     if scores and all(a.HasAns_total is None and a.null_threshold is None for a in scores):
         yield "every question has an answer here, so every model answers always"
@@ -95,8 +96,9 @@ def _scores(group: Group, view: str) -> Iterator[str]:
 
 def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the columns of times."""
-    if rows and view in ("summary", "short", "padding"):
-        settings = " or ".join(words_of(n) for n in group.shown_lengths if view != "short" or n == UNPADDED)
+    if rows and view in ("summary", "padding", *ONLY_UNPADDED):
+        lengths = [UNPADDED] if view in ONLY_UNPADDED else group.shown_lengths
+        settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
     if rows and group.baseline is not None and view != "padding":
         same = "at the same lengths and threads in the same run, by mean times"
@@ -109,8 +111,8 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         over_all = f"{min(means):.2f}x to {max(means):.2f}x over all models, each with itself in one run"
         yield f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"
     if view == "summary" and group.batched is not None:
-        lengths, threads, batch = group.batched
-        yield f"windows/s: batches of {batch} windows, {words_of(lengths)}, threads: {threads}"
+        batch_lengths, threads, batch = group.batched
+        yield f"windows/s: batches of {batch} windows, {words_of(batch_lengths)}, threads: {threads}"
     if view == "latency":
         on_gpu = group.target == CUDA
         peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "the whole process"
@@ -126,7 +128,7 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str
     over = []
     scores = [a for a in group.scores if a.f1_interval]
     if scores and view not in ("latency", "padding"):
-        columns = "of F1 and its ratio" if view == "accuracy" else "of retained"
+        columns = f"{'of F1 and ' if view in ('accuracy', 'card') else ''}of F1 retained"
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
         over.append(f"{columns} over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})

@@ -84,6 +84,15 @@ class Entry:
         return scores.f1_retained if self.is_baseline else scores.retained_interval or scores.f1_retained
 
     @property
+    def exact_retained(self) -> float | None:
+        """Return EM divided by that of the group's baseline; None where F1 retained is unknown too."""
+        scores = self.accuracy
+        base = self.group.baseline_entry
+        if scores is None or base is None or base.accuracy is None or self.retained is None:
+            return None
+        return scores.exact / base.accuracy.exact if base.accuracy.exact else None
+
+    @property
     def mean_retained(self) -> float:
         """F1 retained without its interval, 0 when unknown."""
         return mean_of(self.retained)

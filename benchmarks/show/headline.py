@@ -73,10 +73,11 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     size = best.newest.size_bytes or 1
     reference_size = reference.newest.size_bytes or 1
     kept = f"{best.mean_retained:.1%}"
+    kept_exact = number(best.exact_retained, ".1f", 100, "%")
     claims = [f"{reference_size / size:.1f} times smaller"]
     cards = [
         (number(best.f1), f"F1; {base.model} has {number(base.f1)}"),
-        (kept, f"of {base.model}'s F1 retained"),
+        (kept, f"of {base.model}'s F1 retained; of its EM {kept_exact}"),
         *_parts_of_f1(best, base),
         (f"{size / 1e6:.1f} MB", f"{claims[0]} than {reference.model} ({reference_size / 1e6:.1f} MB)"),
     ]
@@ -96,7 +97,7 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
         cards.append((f"{mean_of(gain):.1f}x", padded))
     package = package_of(reference)
     described = f"{reference.model} ({RUNTIME_NAMES.get(package, package)}, {reference.newest.precision})"
-    keeps = f"{best.model} keeps {kept} of {base.model}'s F1"
+    keeps = f"{best.model} keeps {kept} of {base.model}'s F1 and {kept_exact} of its EM"
     return f"{keeps}. Against {described} it is {listed(claims)}", cards
 
 

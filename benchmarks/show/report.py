@@ -141,7 +141,7 @@ def shown_results(group: Group) -> list[AnyResult]:
 def other_baselines(group: Group) -> str:
     """Return a line about models that are compared with another baseline; empty without any."""
     names = ", ".join(e.model for e in group.compared_with_others)
-    why = f"compared with another model than {group.baseline_name}, so F1 retained is left out"
+    why = f"compared with another model than {group.baseline_name}, so its scores retained are left out"
     return f"{names}: {why}" if names else ""
 
 

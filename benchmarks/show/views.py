@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from benchmarks.show.card import card_tables
 from benchmarks.show.categories import category_tables
 from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
 from benchmarks.show.footnotes import table_footnotes
@@ -16,13 +17,13 @@ PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding"
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
     """Return the tables of a view; benchmarks.table lists the views."""
-    if view == "arm":
-        return arm_tables(groups)
+    if view in ACROSS_GROUPS:
+        return ACROSS_GROUPS[view](groups)
     return [table for group in groups for table in group_tables(group, view)]
 
 
 def group_tables(group: Group, view: str) -> list[Table]:
-    """Return a group's tables of a view, except arm, whose tables span groups."""
+    """Return a group's tables of a view whose tables do not span groups."""
     if view in OTHER_VIEWS:
         return OTHER_VIEWS[view](group)
     entries = [e for e in group.entries if view != "padding" or e.padding_gain is not None]
@@ -53,4 +54,5 @@ OTHER_VIEWS: dict[str, Callable[[Group], list[Table]]] = {
     "toolchains": ranking_tables,
     "categories": category_tables,
 }
-VIEWS = (*PER_MODEL, *OTHER_VIEWS, "arm")
+ACROSS_GROUPS: dict[str, Callable[[Sequence[Group]], list[Table]]] = {"arm": arm_tables, "card": card_tables}
+VIEWS = (*PER_MODEL, *OTHER_VIEWS, *ACROSS_GROUPS)

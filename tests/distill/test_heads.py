@@ -7,13 +7,16 @@ from every_head import EVERY_HEAD, quick
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
+from distill.options import DistillOptions
 from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
 from distill.student import student_from_layers
+from distill.train_on_teacher import student_for
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
+from qa.models.heads import build_head
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -65,9 +68,29 @@ def test_the_encoder_under_a_head_can_be_pruned(make_bundle, questions, tmp_path
     assert (model(**batch)["end_logits"] - before).abs().max() < 1e-4
 
 
+def same_weights(one, other):
+    return all(map(torch.equal, one.state_dict().values(), other.state_dict().values()))
+
+
 @pytest.mark.parametrize("head", EVERY_HEAD)
-def test_a_student_starts_with_its_teachers_head(make_bundle, head):
+def test_a_student_of_its_teachers_layers_starts_with_its_head(make_bundle, head):
     teacher = QAModel.from_pretrained(make_bundle(head=head))
-    student = student_from_layers(teacher, 1)
-    for name, tensor in teacher.head.state_dict().items():
-        assert torch.equal(student.head.state_dict()[name], tensor), name
+    assert same_weights(student_from_layers(teacher, 1).head, teacher.head)
+
+
+@pytest.mark.parametrize("head", ["linear", "4l-gelu-skip"])
+def test_a_named_head_and_that_of_another_encoder_are_fresh_even_if_they_are_the_teachers(make_bundle, head):
+    """Else a head that the teacher has would be compared with a head start."""
+    bundle = make_bundle(head=head)
+    encoder = str(make_bundle(head="linear"))  # of the teacher's width
+    teacher = QAModel.from_pretrained(bundle)
+    fresh = build_head(head, teacher.encoder.hidden_size, teacher.activation, seed=7)
+    for options in (
+        {"student_layers": 1, "student_head": head},
+        {"student_head": head},
+        {"student_encoder": encoder},
+        {"student_encoder": encoder, "student_head": head},
+    ):
+        student, _ = student_for(DistillOptions(seed=7, **options), teacher, bundle)
+        assert same_weights(student.head, fresh)
+        assert not same_weights(student.head, teacher.head)

@@ -79,8 +79,8 @@ def test_headline_takes_the_fastest_that_keeps_its_f1_and_divides_like_by_like()
     assert why_best(comparison()) == ("good", "the fastest that retains at least 97% of F1")
     sentence, cards = headline(collect(comparison())[0])
     wanted = (
-        "good keeps 97.5% of teacher's F1. Against teacher (PyTorch, fp32) it is 4.0 times smaller, 5.0 times "
-        "faster padded to 384 and 5.0 times faster unpadded"
+        "good keeps 97.5% of teacher's F1 and 100.0% of its EM. Against teacher (PyTorch, fp32) it is 4.0 times "
+        "smaller, 5.0 times faster padded to 384 and 5.0 times faster unpadded"
     )
     assert sentence == wanted
     assert [figure for figure, _ in cards] == ["78.00", "97.5%", "23.5 MB", "20.0 ms", "10.0 ms", "2.0x"]

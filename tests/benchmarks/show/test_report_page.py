@@ -84,7 +84,7 @@ def test_numbers_equal_the_results(page, material):
         ("F1", "f1", ".2f", 1, ""),
         ("EM", "exact", ".2f", 1, ""),
         ("MB", "size_bytes", ".1f", 1e-6, ""),
-        ("retained", "f1_retained", ".1f", 100, "%"),
+        ("F1 retained", "f1_retained", ".1f", 100, "%"),
         ("agreement", "same_answers", ".1f", 100, "%"),
         ("M instr.", "instructions_per_window", ",.1f", 1e-6, ""),
     ):

@@ -90,7 +90,7 @@ def test_figures_against_another_baseline_are_left_out_and_the_page_says_so(kept
     other.baseline_sha256 = "9" * 64
     assert best_entry(group)[0] is three[1]
     assert chosen_three(kept, group) == []
-    notice = "student-int8: compared with another model than teacher, so F1 retained is left out"
+    notice = "student-int8: compared with another model than teacher, so its scores retained are left out"
     assert other_baselines(group) == notice
     assert Page([group], kept).render().count(notice) == 1
 

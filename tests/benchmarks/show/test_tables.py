@@ -41,7 +41,13 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
     assert student == {
         **{"model": "s", "runtime": "LiteRT", "precision": "int8"},
         **{"params": "23.5M", "non-emb.": "11.6M", "MB": "20.9"},
-        **{"EM": "70.00", "F1": "78.00", "retained": "97.5%", "agreement": "96.8%"},
+        **{
+            "EM": "70.00",
+            "F1": "78.00",
+            "EM retained": "100.0%",
+            "F1 retained": "97.5%",
+            "agreement": "96.8%",
+        },
         **{"ms padded": "20.0", "x padded": "5.00x", "ms unpadded": "8.0", "x unpadded": "6.25x"},
     }
     assert (teacher["x padded"], teacher["x unpadded"], teacher["agreement"]) == ("1.00x", "1.00x", UNKNOWN)
@@ -85,10 +91,12 @@ def test_newer_results_replace_older_and_a_changed_model_starts_afresh():
 
 def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
     results = [scored(**NO_BASELINE), timed(ms=9.0)]
-    assert shown(results, "retained") == [UNKNOWN]
+    assert "EM retained" not in lines(results)[0]
+    assert shown(results, "F1 retained") == [UNKNOWN]
     assert "no baseline" in footnotes(results)
     other = [scored(), scored("s", 78.0, baseline="t", baseline_sha256="sha of t"), scored("u", 78.0)]
-    assert shown(other, "model", "retained") == [("teacher", "100.0%"), ("s", UNKNOWN), ("u", "97.5%")]
+    assert shown(other, "model", "F1 retained") == [("teacher", "100.0%"), ("s", UNKNOWN), ("u", "97.5%")]
+    assert shown(other, "EM retained") == ["100.0%", UNKNOWN, "100.0%"]
     assert "– where compared with another model" in footnotes(other)
 
 
@@ -164,10 +172,10 @@ def test_models_stand_in_families_whatever_was_measured_last():
 def test_intervals_stand_beside_what_they_are_of_and_say_what_was_drawn():
     known = {"f1_low": 77.04, "f1_high": 78.96, "f1_retained_low": 0.968, "f1_retained_high": 0.981}
     results = [scored(), scored("s", 78.0, resampled="articles", null_threshold=-1.25, **known)]
-    assert shown(results, "retained") == ["100.0%", "97.5% (96.8–98.1)"]
+    assert shown(results, "F1 retained") == ["100.0%", "97.5% (96.8–98.1)"]
     student = shown(results, "F1", "no-answer threshold", view="accuracy")[1]
     assert student == ("78.00 (77.04–78.96)", "-1.25")
-    drawn = "intervals: 95%, bootstrap, paired with the baseline, of F1 and its ratio over articles"
+    drawn = "intervals: 95%, bootstrap, paired with the baseline, of F1 and of F1 retained over articles"
     assert drawn in footnotes(results, "accuracy")
     of_questions = [scored(), scored("s", 78.0, resampled="questions", **known)]
     assert "over questions" in footnotes(of_questions, "accuracy")
@@ -255,12 +263,12 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         append_result(rows, one)
     append_result(phone, on_phone())
     readme.write_text(f"a\n{BEGIN}\n{END}\nb\n")
-    print_tables(TableOptions(rows, write=readme, name="dev"))
+    print_tables(TableOptions((rows,), write=readme, name="dev"))
     assert "| teacher | PyTorch | fp32 |" in readme.read_text()
     assert readme.read_text().startswith("a\n")
     assert capsys.readouterr().out == ""
     for view, with_toolchains in (("family", False), ("summary", True)):
-        text = print_tables(TableOptions(rows, view=view, plot=svg))
+        text = print_tables(TableOptions((rows,), view=view, plot=svg))
         assert ["student-openvino-int8" in found for found in (text, svg.read_text())] == [
             with_toolchains
         ] * 2
@@ -271,5 +279,5 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         (phone, {"view": "latency", "plot": svg}, "the results have no latency"),
     ):
         with pytest.raises(OptionError, match=message):
-            print_tables(TableOptions(file, **options))
-    assert DATA.name in print_tables(TableOptions(rows, view="latency"))
+            print_tables(TableOptions((file,), **options))
+    assert DATA.name in print_tables(TableOptions((rows,), view="latency"))

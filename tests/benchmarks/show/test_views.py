@@ -46,6 +46,29 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
 
 
+def test_the_card_has_a_line_for_each_target_and_shows_what_no_result_has_as_missing():
+    """A pass: 1,200 windows of 50 ms are 60 s; of 4 ms 4.8 s. EM retained: 60 of the baseline's 70."""
+    int8 = {"stage": "export", "parent_sha256": "sha of teacher"}
+    results = [scored(), timed(ms=50.0, lengths="unpadded"), scored("s", 78.0, exact=60.0, **int8)]
+    results.append(timed("s", 4.0, "unpadded", **int8))
+    gpu = {"target": "cuda", "machine": Machine("H100")}
+    half = {"precision": "fp16", "parent_sha256": "sha of teacher", "size_bytes": 47_000_000}
+    results += [scored("teacher-fp16", **gpu, **half), timed("teacher-fp16", 2.0, "unpadded", **gpu, **half)]
+    results.append(on_target("s", **int8, data=results[0].data))
+    headings = ("model", "target", "MB", "pass s", "EM", "EM retained", "F1 retained")
+    assert shown(results, *headings, view="card") == [
+        ("teacher", "cpu", "94.0", "60", "70.00", "100.0%", "100.0%"),
+        ("teacher-fp16", "cuda", "47.0", "2", "70.00", UNKNOWN, "100.0%"),
+        ("teacher", "ARM", "94.0", *[UNKNOWN] * 4),
+        ("s", "cpu", "94.0", "5", "60.00", "85.7%", "97.5%"),
+        ("s", "GPU", "94.0", *[UNKNOWN] * 4),
+        ("s", "qemu:n1", "94.0", UNKNOWN, "70.00", UNKNOWN, UNKNOWN),
+    ]
+    (table,) = view_tables(collect(results), "card")
+    assert {"cuda: H100", "– in all figures: not measured on that target"} < set(table.footnotes)
+    assert view_tables(collect([scored(**gpu)]), "card") == []
+
+
 def test_results_of_a_phone_do_not_change_the_tables_of_the_cpu():
     cpu = [scored(), timed(), timed("int8", 20.0, "unpadded"), scored("student", 78.0)]
     mixed = [on_phone(), cpu[0], on_phone("teacher", lengths=128), *cpu[1:], on_phone()]

@@ -37,7 +37,7 @@ def save_bundle(
     """
     with new_bundle(out, record) as draft:
         model.save_pretrained(draft.path, record.precision, columns)
-        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.inputs)
         add_files(draft.path)
         untuned = draft.model(settings)
         runtime = load_runtime(untuned)

@@ -2,9 +2,7 @@
 
 from torch import Tensor, nn
 
-from qa.models.encoders import Encoder
-
-TYPES = "token_type_embeddings"  # as every encoder of transformers has them that has types
+from qa.models.encoders import TOKEN_TYPES, Encoder
 
 
 class TypeStep(nn.Module):
@@ -22,7 +20,7 @@ class TypeStep(nn.Module):
 
 def type_tables(model: nn.Module) -> dict[nn.Module, nn.Embedding]:
     """Return the tables of two token types, each with its module."""
-    tables = {module: getattr(module, TYPES, None) for module in model.modules()}
+    tables = {module: getattr(module, TOKEN_TYPES, None) for module in model.modules()}
     return {
         module: table
         for module, table in tables.items()
@@ -33,4 +31,4 @@ def type_tables(model: nn.Module) -> dict[nn.Module, nn.Embedding]:
 def multiply_types(encoder: Encoder) -> None:
     """Give an encoder of two token types a TypeStep instead of their table, in place."""
     for module, table in type_tables(encoder.model).items():
-        setattr(module, TYPES, TypeStep(table.weight.detach()))
+        setattr(module, TOKEN_TYPES, TypeStep(table.weight.detach()))

@@ -112,17 +112,18 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
 
 def vocabulary_lines(parent: Bundle) -> list[str]:
     """Return the tokens, line number = id; UnsupportedExport when a vocab.txt cannot hold them."""
-    try:
-        tokens = vocabulary(parent.tokenizer)
-    except KeyError as missing:
-        raise _unsupported(parent, f"no token has id {missing}; a vocab.txt needs ids without gaps") from None
-    if len(tokens) > MOST_TOKENS:
-        raise _unsupported(parent, f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
-    for token in tokens:  # readers of vocab.txt split at line ends and strip the lines
+    tokens: list[str] = []
+    for index, token in enumerate(vocabulary(parent.tokenizer)):
+        if token is None:
+            raise _unsupported(parent, f"no token has id {index}; a vocab.txt needs ids without gaps")
+        # Readers of vocab.txt split at line ends and strip the lines.
         if "\n" in token or "\r" in token or token != token.strip():
             raise _unsupported(
                 parent, f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
             )
+        tokens.append(token)
+    if len(tokens) > MOST_TOKENS:
+        raise _unsupported(parent, f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
     return tokens
 
 

@@ -12,9 +12,9 @@ NOISY_IMPORTS = ("torchao", "torch.utils._pytree")
 
 
 @contextlib.contextmanager
-def quiet_import() -> Iterator[None]:
-    """Silence an import that imports torchao, and restore the log levels afterwards."""
-    before = {name: logging.getLogger(name).level for name in NOISY_IMPORTS}
+def quiet_logs(*names: str) -> Iterator[None]:
+    """Silence these loggers except for errors, and restore their levels afterwards."""
+    before = {name: logging.getLogger(name).level for name in names}
     try:
         for name in before:
             logging.getLogger(name).setLevel(logging.ERROR)
@@ -22,6 +22,11 @@ def quiet_import() -> Iterator[None]:
     finally:
         for name, level in before.items():
             logging.getLogger(name).setLevel(level)
+
+
+def quiet_import() -> contextlib.AbstractContextManager[None]:
+    """Silence an import that imports torchao, and restore the log levels afterwards."""
+    return quiet_logs(*NOISY_IMPORTS)
 
 
 def quiet_libraries() -> None:

@@ -33,7 +33,7 @@ from qa.bundles.manifest import (
     TeacherReference,
     to_json,
 )
-from qa.formats.registry import ADAPTER, FORMATS
+from qa.formats.registry import ADAPTER, CONFIG, FORMATS
 from qa.formats.tensors import INPUTS, OUTPUTS
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
@@ -43,7 +43,7 @@ PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
 # Files that are read besides weights and manifest.
-READ_FILES = {SETTINGS, PROBE, HELD_OUT, ADAPTER, "config.json", "tokenizer.json", "tokenizer_config.json"}
+READ_FILES = {SETTINGS, PROBE, HELD_OUT, ADAPTER, CONFIG, "tokenizer.json", "tokenizer_config.json"}
 RECORDED_PACKAGES = (
     "torch",
     "transformers",
@@ -120,6 +120,8 @@ def read_manifest(path: Path) -> Manifest:
 
 def _manifest_bytes(path: Path) -> bytes:
     if not path.is_dir():
+        if path.is_file() and any((path.parent / name).is_file() for name in (MANIFEST, CONFIG)):
+            raise BundleError(f"{path}: is a file; give its folder, {path.parent}")
         what = "is a file" if path.exists() else "no such bundle folder"
         raise BundleError(
             f"{path}: {what}; give a folder that a PocketQA stage wrote, such as models/student"

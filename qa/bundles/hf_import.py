@@ -24,13 +24,15 @@ from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundl
 from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord
 from qa.bundles.shipped import is_shipped
 from qa.data.datasets import cache_folder
+from qa.formats.registry import CONFIG
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
+from qa.text.tokenization import save_tokenizer
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 STAGE = "checkpoint"
+CHECKPOINT_CONFIGS = (CONFIG, "adapter_config.json")
 # Raise it when the same files give another bundle.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,14 @@ def open_model(name: str | Path, format: str | None = None) -> Bundle:
 
 
 def is_checkpoint(name: str | Path) -> bool:
-    """Return True for a folder with a config.json that is no bundle, and for a hub name.
+    """Return True for a folder with a checkpoint's or adapter's config that is no bundle, and for a hub name.
 
     A path into an existing folder is no hub name: a typing error must not fetch a stranger's model.
     """
     path = Path(name)
     if path.exists():
         of_a_bundle = any((path / name).is_file() for name in (MANIFEST, SETTINGS))
-        return (path / "config.json").is_file() and not of_a_bundle
+        return not of_a_bundle and any((path / name).is_file() for name in CHECKPOINT_CONFIGS)
     return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here(path)
 
 
@@ -132,10 +134,10 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     OptionError when the checkpoint cannot be used.
     """
     from qa.models.model import QAModel
-    from qa.models.pretrained import import_tokenizer, load_question_answering
+    from qa.models.pretrained import load_question_answering
 
     refuse_existing(out)
-    encoder, head = load_question_answering(name, folder)
+    encoder, head, tokenizer = load_question_answering(name, folder)
     model = QAModel(encoder, "linear")
     model.head.load_state_dict({f"output.{key}": tensor for key, tensor in head.items()})
     defaults = {"max_length": min(QASettings().max_length, encoder.max_length)}
@@ -150,13 +152,7 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     )
     with new_bundle(out, recorded) as draft:
         model.save_pretrained(draft.path)
-        import_tokenizer(folder, draft.path, qa_settings.max_length, encoder.architecture.inputs)
-        n_tokens = load_tokenizer(draft.path).get_vocab_size()
-        n_rows = encoder.model.get_input_embeddings().num_embeddings
-        if n_tokens > n_rows:
-            raise OptionError(
-                f"model {name!r}: its tokenizer has {n_tokens:,} tokens, its embedding table {n_rows:,} rows"
-            )
+        save_tokenizer(tokenizer, draft.path, qa_settings.max_length, encoder.inputs)
         qa_settings.save(draft.path / SETTINGS)
     return draft.bundle
 

@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from qa.base.errors import OptionError
 from qa.base.quiet import quiet_import
-from qa.formats.tensors import INPUTS
 from qa.models.heads.segments import MASKED
 from qa.models.mpnet import MPNet
 from qa.models.standalone import STANDALONE_MODELS
@@ -130,18 +129,6 @@ def _embeds_without_padding(model: Any, input_ids: Tensor, attention_mask: Tenso
     return {"inputs_embeds": words * attention_mask[..., None].to(words.dtype)}
 
 
-def _same(token_type_ids: Tensor) -> dict[str, Tensor]:
-    return {"token_type_ids": token_type_ids}
-
-
-def _first_type_only(token_type_ids: Tensor) -> dict[str, Tensor]:
-    return {"token_type_ids": token_type_ids.clamp(max=0)}  # the input stays in an exported graph
-
-
-def _no_types(token_type_ids: Tensor) -> dict[str, Tensor]:
-    return {}
-
-
 @dataclass(frozen=True)
 class EncoderType:
     """Architecture: `config` is its transformers configuration, `model` the result of `build`."""
@@ -158,8 +145,8 @@ class EncoderType:
     """From model, input_ids and attention_mask (B, T): the arguments by which the model gets its words."""
     mask: Callable[[Tensor, torch.dtype], Tensor] = _additive
     """From attention_mask (B, T) and the model's dtype: what the model gets of it."""
-    token_types: Callable[[Tensor], dict[str, Tensor]] = _same
-    """From token_type_ids (B, T): what the model gets of them."""
+    n_token_types: Callable[[Any], int] = lambda config: getattr(config, "type_vocab_size", 2)
+    """From config: number of token types that the model tells apart; 0 where it takes none."""
     first_position: Callable[[Any], int] = lambda config: 0
     """From config: the position id of a window's first token."""
     question_answering: str = ""
@@ -170,11 +157,6 @@ class EncoderType:
     """Reason why TFLite cannot express it, where known."""
     output: Callable[[Any], nn.Module] | None = None
     """From config: the output layer of a standalone model, which takes no other head."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """Inputs of transformers' own class; ours takes all inputs, and so does every exported graph."""
-        return INPUTS if self.token_types is _same else INPUTS[:2]
 
 
 ENCODERS: dict[str, EncoderType] = {
@@ -190,7 +172,7 @@ ENCODERS: dict[str, EncoderType] = {
         DistilBertModel,
         lambda m: m.transformer.layer,
         _distilbert_parts,
-        token_types=_no_types,
+        n_token_types=lambda c: 0,
         question_answering="DistilBertForQuestionAnswering",
     ),
     "electra": EncoderType(
@@ -212,7 +194,7 @@ ENCODERS: dict[str, EncoderType] = {
         lambda c: RobertaModel(c, add_pooling_layer=False),
         lambda m: m.encoder.layer,
         _bert_parts,
-        token_types=_first_type_only,  # its table has one row
+        n_token_types=lambda c: 1,
         first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
         question_answering="RobertaForQuestionAnswering",
     ),
@@ -221,7 +203,7 @@ ENCODERS: dict[str, EncoderType] = {
         MPNet,
         lambda m: m.encoder.layer,
         _mpnet_parts,
-        token_types=_no_types,
+        n_token_types=lambda c: 0,
         first_position=lambda c: c.pad_token_id + 1,
         question_answering="MPNetForQuestionAnswering",
     ),

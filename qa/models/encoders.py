@@ -9,8 +9,11 @@ from transformers import PretrainedConfig
 
 from qa.base.cli import check_option
 from qa.base.errors import OptionError, UnsupportedExport
+from qa.formats.tensors import INPUTS
 from qa.models.architectures import LayerParts, encoder_type
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
+
+TOKEN_TYPES = "token_type_embeddings"  # as every encoder of transformers has them that has types
 
 
 class Encoder(nn.Module):
@@ -23,6 +26,7 @@ class Encoder(nn.Module):
         self.architecture = encoder_type(config.model_type, "encoder config")
         self.model = self.architecture.build(config)
         self.config = config
+        self.n_token_types = self.architecture.n_token_types(config)
         self.first_position = self.architecture.first_position(config)
         positions = torch.arange(self.first_position, self.first_position + self.max_length)
         self.register_buffer("positions", positions[None], persistent=False)  # (1, max_length)
@@ -36,6 +40,19 @@ class Encoder(nn.Module):
     def max_length(self) -> int:
         """Number of tokens that it has positions for."""
         return self.config.max_position_embeddings - self.first_position
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Inputs of transformers' own class; ours takes all inputs, and so does every exported graph."""
+        return INPUTS if self.n_token_types > 1 else INPUTS[:2]
+
+    def keep_first_token_type(self) -> None:
+        """Drop all token types except the first: all tokens of every window get that one."""
+        for module in self.model.modules():
+            if isinstance(table := getattr(module, TOKEN_TYPES, None), nn.Embedding):
+                rows = table.weight.detach()[:1].clone()
+                setattr(module, TOKEN_TYPES, nn.Embedding.from_pretrained(rows, freeze=False))
+                self.config.type_vocab_size = self.n_token_types = 1
 
     @property
     def words(self) -> nn.Embedding | ProductQuantizedEmbedding:
@@ -104,7 +121,9 @@ class Encoder(nn.Module):
             position_ids = self.positions[:, : input_ids.shape[1]]
         more = {"output_hidden_states": True} if hidden_states else {}
         words = self.architecture.embed_inputs(self.model, input_ids, attention_mask)
-        types = self.architecture.token_types(token_type_ids)
+        if self.n_token_types == 1:
+            token_type_ids = token_type_ids.clamp(max=0)  # the input stays in an exported graph
+        types = {"token_type_ids": token_type_ids} if self.n_token_types else {}
         output = self.model(**words, **types, attention_mask=mask, position_ids=position_ids, **more)
         return output.last_hidden_state, output.hidden_states if hidden_states else ()
 

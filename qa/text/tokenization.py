@@ -5,14 +5,15 @@ in the same way.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer, processors
 
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, first_line
 from qa.formats.tensors import INPUTS
 
 
@@ -53,14 +54,28 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise BundleError(f"{path}: no such file; a model folder needs its fast tokenizer")
-    try:
+    with tokenizer_errors(path, "not a tokenizer file"):
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the Rust side raises a bare Exception
-        raise BundleError(f"{path}: not a tokenizer file ({error})") from None
+    return prepared(tokenizer, path)
+
+
+@contextmanager
+def tokenizer_errors(where: str | Path, what: str) -> Iterator[None]:
+    """Raise BundleError, naming a file or folder, instead of any error of tokenizers or transformers."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the Rust side raises bare Exceptions, and panics that are not even these
+        raise BundleError(f"{where}: {what} ({first_line(error)})") from None
+
+
+def prepared(tokenizer: Tokenizer, where: str | Path) -> Tokenizer:
+    """Return a tokenizer that neither pads nor truncates; BundleError for one of no known family."""
     if not _families(tokenizer):
         known = "; ".join(" ".join(family.names) for family in FAMILIES)
         raise BundleError(
-            f"{path}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: "
+            f"{where}: lacks special tokens; it must have all of one family, MPNet, BERT, ALBERT or RoBERTa: "
             f"{known}"
         )
     tokenizer.no_padding()
@@ -132,10 +147,10 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
     return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
 
 
-def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """Return the tokens in the order of their ids, one for each line of a `vocab.txt`."""
+def vocabulary(tokenizer: Tokenizer) -> list[str | None]:
+    """Return the token of each id; None where a vocabulary with a token twice left an id without one."""
     by_id = {index: token for token, index in tokenizer.get_vocab(with_added_tokens=True).items()}
-    return [by_id[index] for index in range(len(by_id))]
+    return [by_id.get(index) for index in range(max(by_id) + 1)]
 
 
 def normalizer_settings(tokenizer: Tokenizer) -> dict[str, object]:

@@ -31,7 +31,7 @@ def difference(parent, bundle, length=None):
     return max(largest_difference(*runtimes, [window], length) for window in (windows[0], windows[20]))
 
 
-@pytest.mark.parametrize("encoder", ["albert", "roberta", "mobilebert", "mpnet"])
+@pytest.mark.parametrize("encoder", ["albert", "bert-1-type", "roberta", "mobilebert", "mpnet"])
 def test_onnx_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "onnx", "fp32")
     assert max(difference(parent, bundle), difference(parent, bundle, 140)) < 1e-4
@@ -44,13 +44,13 @@ def test_onnx_int8(exported, encoder, flag):
     assert difference(parent, bundle) < 1.0  # of logits with a deviation of 1
 
 
-@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
+@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", rest=["mobilebert"]))
 def test_tflite_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "fp32")
     assert difference(parent, bundle, LENGTH) < 1e-4
 
 
-@pytest.mark.parametrize("encoder", quick("albert", rest=["mobilebert"]))
+@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", rest=["mobilebert"]))
 def test_tflite_int8(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
     assert difference(parent, bundle, LENGTH) < 1.0

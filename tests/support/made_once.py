@@ -40,7 +40,7 @@ def save_bundle(model, path, write_tokenizer=None):
         if write_tokenizer is not None:
             write_tokenizer(draft.path)
         tokenizer = draft.path if write_tokenizer else embedded_folder()
-        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.architecture.inputs)
+        copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.inputs)
     return draft.bundle
 
 

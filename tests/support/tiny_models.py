@@ -23,6 +23,7 @@ ENCODER_CONFIGS = {
     "bert": lambda: BertConfig(**SIZES, num_hidden_layers=2),
     "bert-1-layer": lambda: BertConfig(**SIZES, num_hidden_layers=1),
     "bert-128-positions": lambda: BertConfig(**SIZES, num_hidden_layers=1, max_position_embeddings=128),
+    "bert-1-type": lambda: BertConfig(**SIZES, num_hidden_layers=1, type_vocab_size=1),
     "albert": lambda: AlbertConfig(**SIZES, num_hidden_layers=2, embedding_size=32),
     "roberta": lambda: RobertaConfig(
         **SIZES, num_hidden_layers=2, type_vocab_size=1, max_position_embeddings=514

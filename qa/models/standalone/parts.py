@@ -33,7 +33,7 @@ def character_table(tokenizer: Tokenizer, n_tokens: int, word_length: int, n_cha
     The characters of the most tokens get an id each, less than `n_characters` (at most 127); others share
     one.
     """
-    tokens = [token.removeprefix("##") for token in vocabulary(tokenizer)]
+    tokens = [(token or "").removeprefix("##") for token in vocabulary(tokenizer)]
     counts = Counter(character for token in tokens for character in set(token))
     frequent = sorted(counts, key=lambda c: (-counts[c], c))[: n_characters - 2]
     ids = {character: number for number, character in enumerate(frequent, start=2)}

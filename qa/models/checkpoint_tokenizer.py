@@ -1,0 +1,177 @@
+"""Tokenizer of a transformers checkpoint, as transformers makes it of all its files."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from qa.base.errors import OptionError
+from qa.base.quiet import quiet_logs
+from qa.text.features import question_head
+from qa.text.tokenization import load_tokenizer, prepared, special_tokens, token_id, tokenizer_errors
+
+TOKENIZER = "tokenizer.json"
+SETTINGS = "tokenizer_config.json"
+# What a tokenizer can be made of where there is no tokenizer.json: WordPiece, byte pairs, SentencePiece.
+VOCABULARIES = ("vocab.txt", "vocab.json", "spiece.model", "sentencepiece.bpe.model")
+TOKENIZER_FILES = (
+    TOKENIZER,
+    SETTINGS,
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "merges.txt",
+    *VOCABULARIES,
+)
+# Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits.
+QUESTION = "Who wrote the FIRST program in 1843?"
+PASSAGE = "Ada Lovelace (born in London) did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
+NO_TOKENIZER = "no tokenizer can be made of its files"
+SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+# Parts that every version of transformers makes of the settings in tokenizer_config.json.
+MADE_OF_SETTINGS = {"normalizer": "BertNormalizer", "pre_tokenizer": "ByteLevel"}
+
+
+def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bool]:
+    """Return the tokenizer of a checkpoint, and True where it gives passages another token type.
+
+    `n_types` is the number of types that the model has. OptionError where no tokenizer can be made of the
+    files, or they contradict each other.
+    """
+    reference = _reference(what, folder)
+    tokenizer = _tokenizer(what, folder, reference)
+    _check_tokenizer_json(what, folder, tokenizer)
+    pair = reference(QUESTION, PASSAGE)
+    question, passage = (ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
+    special = special_tokens(tokenizer)
+    head = question_head(question, tokenizer, len(question))
+    tail = [*passage, token_id(tokenizer, special.sep)]
+    if pair["input_ids"] != head + tail:
+        raise OptionError(
+            f"{what}: {folder}: its tokenizer does not join question and passage by {special.cls} and "
+            f"{special.sep}, as those of its family do"
+        )
+    _say_unused_words(what, folder, tokenizer)
+    return tokenizer, n_types > 1 and _has_types(what, folder, pair, len(head))
+
+
+def _has_types(what: str, folder: Path, pair: Any, n_head: int) -> bool:
+    """Return True for token type 1 from the passage on, False for 0 everywhere; refuse any other."""
+    given = pair.get("token_type_ids")
+    if given is None:
+        if any(pair.encodings[0].type_ids) and "model_input_names" not in _settings(folder):
+            raise OptionError(
+                f"{what}: {folder / SETTINGS}: no model_input_names, so transformers 4 gives a passage token "
+                'type 1, and transformers 5 type 0; add "model_input_names": ["input_ids", "token_type_ids", '
+                '"attention_mask"], or the same without token_type_ids if it was trained without'
+            )
+        return False
+    if given == [0] * n_head + [1] * (len(given) - n_head):
+        return True
+    if any(given):
+        raise OptionError(
+            f"{what}: {folder}: its tokenizer gives other token types than 0 (question) and 1 (passage)"
+        )
+    return False
+
+
+def check_encoder_tokenizer(what: str, folder: Path) -> None:
+    """Raise OptionError unless tokenizer.json gives the tokens that transformers gives."""
+    if not (folder / TOKENIZER).is_file():
+        raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
+    tokenizer = load_tokenizer(folder)
+    reference = _parsed(what, folder, _reference(what, folder).backend_tokenizer.to_str())
+    added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
+    if any(ids_of(tokenizer, text) != ids_of(reference, text) for text in (QUESTION, PASSAGE, added)):
+        raise OptionError(
+            f"{what}: {folder / TOKENIZER} gives other tokens than with {SETTINGS} and "
+            f"added_tokens.json; {SAVE_AS_ONE}"
+        )
+
+
+def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return the ids of a text without special tokens."""
+    return tokenizer.encode(text, add_special_tokens=False).ids
+
+
+def _reference(what: str, folder: Path) -> Any:
+    """Return transformers' own tokenizer."""
+    # Of no vocabulary transformers would make one that knows no word.
+    if not any((folder / name).is_file() for name in (TOKENIZER, *VOCABULARIES)):
+        raise OptionError(
+            f"{what}: {folder}: no {TOKENIZER}, and no {', '.join(VOCABULARIES)} to make one of"
+        )
+    with tokenizer_errors(f"{what}: {folder}", NO_TOKENIZER), quiet_logs("transformers"):
+        reference = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        reference(QUESTION, PASSAGE)
+    if not isinstance(getattr(reference, "backend_tokenizer", None), Tokenizer):
+        raise OptionError(
+            f"{what}: {folder}: its {type(reference).__name__} has no fast tokenizer, which is needed"
+        )
+    return reference
+
+
+def _tokenizer(what: str, folder: Path, reference: Any) -> Tokenizer:
+    """Return a tokenizer that reads texts as transformers does."""
+    parts = json.loads(reference.backend_tokenizer.to_str())
+    if not reference.split_special_tokens:
+        # Written in a text, other special tokens than those of a window's structure are tokens there.
+        structure = {getattr(reference, f"{kind}_token") for kind in STRUCTURE}
+        for token in parts["added_tokens"]:
+            token["special"] = token["special"] and token["content"] in structure
+    return _parsed(what, folder, json.dumps(parts))
+
+
+def _parsed(what: str, folder: Path, text: str) -> Tokenizer:
+    where = f"{what}: {folder}"
+    with tokenizer_errors(where, NO_TOKENIZER):
+        tokenizer = Tokenizer.from_str(text)
+    return prepared(tokenizer, where)
+
+
+def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer) -> None:
+    """Raise OptionError where tokenizer.json says other tokens than its class in transformers gives.
+
+    Versions of transformers differ in which of them counts.
+    """
+    path = folder / TOKENIZER
+    if not path.is_file():
+        return
+    with tokenizer_errors(f"{what}: {path}", "not a tokenizer file"):
+        said = json.loads(path.read_bytes())
+        made = json.loads(tokenizer.to_str())
+        for part, kind in MADE_OF_SETTINGS.items():
+            if all((parts.get(part) or {}).get("type") == kind for parts in (said, made)):
+                said[part] = made[part]
+        as_said = Tokenizer.from_str(json.dumps(said))
+    as_said.no_truncation()
+    as_said.no_padding()
+    if any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE)):
+        raise OptionError(
+            f"{what}: {path} says other tokens than the tokenizer_class of {SETTINGS} gives; "
+            'where the file is right, write "tokenizer_class": "PreTrainedTokenizerFast" there'
+        )
+
+
+def _say_unused_words(what: str, folder: Path, tokenizer: Tokenizer) -> None:
+    """Say on stderr where a tokenizer that lower-cases has words in upper case, which it never gives."""
+    if tokenizer.normalizer is None or tokenizer.normalizer.normalize_str("A") != "a":
+        return
+    special = {token.content for token in tokenizer.get_added_tokens_decoder().values()}
+    words = tokenizer.get_vocab(with_added_tokens=False).keys() - special
+    n_unused = sum(word.isalpha() and word != word.lower() for word in words)
+    if n_unused:
+        print(
+            f"{what}: its tokenizer lower-cases, so {n_unused:,} words of its vocabulary, with capitals, are "
+            f'never used; if it was trained cased, write "do_lower_case": false in {folder / SETTINGS}',
+            file=sys.stderr,
+        )
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    """Return tokenizer_config.json, which transformers has read."""
+    path = folder / SETTINGS
+    return json.loads(path.read_bytes()) if path.is_file() else {}

@@ -1,0 +1,293 @@
+"""All that a checkpoint says is obeyed or refused: logits of the import are those of transformers, text to logits."""
+
+import pytest
+import torch
+from checkpoints import (
+    FAMILIES,
+    TOLERANCE,
+    WINDOWS,
+    change_json,
+    change_weights,
+    largest_difference,
+    our_logits,
+    read_json,
+    reference_logits,
+    write_checkpoint,
+    write_json,
+)
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+from qa.base.errors import PocketQAError
+from qa.bundles import hf_import
+from qa.bundles.hf_import import import_checkpoint
+from qa.formats.tensors import INPUTS
+from qa.models.pretrained import CHECKPOINT_FILES, head_labels, load_encoder
+
+TYPED = ("bert", "electra", "albert", "mobilebert")
+
+
+def imported(folder):
+    return import_checkpoint(str(folder), folder, folder.with_name("bundle"), WINDOWS)
+
+
+def tokenizer_settings(**changes):
+    return lambda folder: change_json(folder / "tokenizer_config.json", **changes)
+
+
+def config(**changes):
+    return lambda folder: change_json(folder / "config.json", **changes)
+
+
+def n_tokens(folder):
+    return Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab_size()
+
+
+def added_tokens(folder):
+    write_json(folder / "added_tokens.json", {"[PAR]": n_tokens(folder), "<t>": n_tokens(folder) + 1})
+
+
+def special_tokens(folder):
+    change_json(folder / "tokenizer_config.json", additional_special_tokens=["[PAR]", "<t>"])
+
+
+def renamed(change):
+    return lambda folder: change_weights(folder, lambda name, tensor: {change(name): tensor})
+
+
+def stored_as(dtype):
+    return lambda folder: change_weights(folder, lambda name, tensor: {name: tensor.to(dtype)})
+
+
+def extra(name, *shape):
+    def add(folder):
+        change_weights(
+            folder,
+            lambda key, tensor: (
+                {key: tensor} | ({name: torch.ones(shape)} if "qa_outputs.bias" in key else {})
+            ),
+        )
+
+    return add
+
+
+def no_tokenizer_json(folder):
+    vocabulary = Tokenizer.from_file(str(folder / "tokenizer.json")).get_vocab()
+    (folder / "vocab.txt").write_text(
+        "\n".join(sorted(vocabulary, key=vocabulary.get)) + "\n", encoding="utf-8"
+    )
+    (folder / "tokenizer.json").unlink()
+
+
+SAME = {
+    "as it is": (FAMILIES, lambda folder: None),
+    "added_tokens.json": (["bert", "albert", "roberta"], added_tokens),
+    "special tokens in the text": (["bert", "albert", "roberta"], special_tokens),
+    "cased": (["bert", "distilbert", "mpnet"], tokenizer_settings(do_lower_case=False)),
+    "accents kept": (["bert", "electra"], tokenizer_settings(strip_accents=False)),
+    "cased without accents": (["bert"], tokenizer_settings(do_lower_case=False, strip_accents=True)),
+    "Chinese words": (["bert", "mpnet"], tokenizer_settings(tokenize_chinese_chars=False)),
+    "a space before": (["roberta"], tokenizer_settings(add_prefix_space=True)),
+    "a vocabulary only": (["bert", "mpnet"], no_tokenizer_json),
+    "no token types": (TYPED, tokenizer_settings(model_input_names=["input_ids", "attention_mask"])),
+    "fp16": (["bert"], stored_as(torch.float16)),
+    "bf16": (["roberta"], stored_as(torch.bfloat16)),
+    "fp64": (["bert"], stored_as(torch.float64)),
+    "tuples": (FAMILIES, config(return_dict=False, output_hidden_states=True, output_attentions=True)),
+    "another norm": (["bert"], config(layer_norm_eps=1e-2)),
+    "heads": (["electra", "albert"], config(num_attention_heads=2)),
+    "classifier": (["bert", "distilbert"], extra("classifier.weight", 3, 32)),
+    "pooler": (["bert"], extra("bert.pooler.dense.weight", 32, 32)),
+    "positions in a buffer": (["electra"], extra("electra.embeddings.position_ids", 1, 102)),
+    "gamma and beta": (
+        ["bert"],
+        renamed(
+            lambda name: name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+                "LayerNorm.bias", "LayerNorm.beta"
+            )
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("family", "name"), [(family, name) for name, (families, _) in SAME.items() for family in families]
+)
+def test_logits_are_those_of_the_checkpoint(tmp_path, family, name):
+    folder = write_checkpoint(tmp_path / "checkpoint", family)
+    SAME[name][1](folder)
+    wanted = reference_logits(folder)
+    assert len(wanted) > 2
+    assert torch.cat(wanted).std() > 0.1
+    assert largest_difference(wanted, our_logits(imported(folder))) < TOLERANCE
+
+
+@pytest.mark.parametrize("config", [{}, {"type_vocab_size": 1}, {"type_vocab_size": 3}])
+def test_a_bert_with_the_tokenizer_of_xlm_r_has_one_token_type(tmp_path, config):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert", "XLM-R", **config)
+    bundle = imported(folder)
+    assert largest_difference(reference_logits(folder), our_logits(bundle)) < TOLERANCE
+    assert read_json(bundle.path / "config.json")["type_vocab_size"] == 1
+    assert read_json(bundle.path / "tokenizer_config.json")["model_input_names"] == list(INPUTS[:2])
+
+
+def test_of_a_table_with_one_type_all_tokens_have_it(tmp_path):
+    """transformers fails with its tokenizer, which gives two."""
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert", type_vocab_size=1)
+    bundle = imported(folder)
+    change_json(folder / "tokenizer_config.json", model_input_names=list(INPUTS[:2]))
+    assert largest_difference(reference_logits(folder), our_logits(bundle)) < TOLERANCE
+
+
+WRAPPERS = ("module.", "_orig_mod.", "base_model.model.", "module._orig_mod.", "_orig_mod.module.", "model.")
+
+
+@pytest.mark.parametrize("wrapper", [*WRAPPERS, "inside"])
+def test_names_of_wrappers_are_dropped_and_said(tmp_path, capsys, wrapper):
+    folder = write_checkpoint(tmp_path / "checkpoint", "electra")
+    wanted = reference_logits(folder)
+
+    def wrapped(name):
+        if wrapper == "inside":  # torch.compile of the encoder only
+            return name.replace("electra.", "electra._orig_mod.")
+        return wrapper + name
+
+    renamed(wrapped)(folder)
+    assert largest_difference(wanted, our_logits(imported(folder))) < TOLERANCE
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "names of weights" in line]
+    assert all(
+        f"{part}." in line for part in wrapper.strip(".").split(".") if part not in ("inside", "base_model")
+    )
+    assert head_labels(folder) == 2
+    load_encoder(str(folder))
+
+
+def twice(folder):
+    change_weights(folder, lambda name, tensor: {name: tensor, f"module.{name}": tensor.clone()})
+
+
+def lower_cased_file(folder):
+    """tokenizer.json lower-cases by parts of another kind than its class makes."""
+    values = read_json(folder / "tokenizer.json")
+    write_json(folder / "tokenizer.json", values | {"normalizer": {"type": "Lowercase"}})
+    change_json(folder / "tokenizer_config.json", do_lower_case=False)
+
+
+def other_template(folder):
+    change_json(folder / "tokenizer.json", post_processor=None)
+    tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast", model_input_names=list(INPUTS))(folder)
+
+
+def file_beside(name, without="model.safetensors"):
+    def change(folder):
+        (folder / without).unlink()
+        write_json(folder / name, {})
+
+    return change
+
+
+def unknown_wrapper(folder):
+    renamed(lambda name: f"net.{name}")(folder)
+
+
+def renamed_head(folder):
+    renamed(lambda name: name.replace("qa_outputs", "span_head"))(folder)
+
+
+LORA = "bert.encoder.layer.0.attention.self.query.lora_A.default.weight"
+DISTANCE = "bert.encoder.layer.0.attention.self.distance_embedding.weight"
+REFUSED = {
+    "relative positions": (
+        config(position_embedding_type="relative_key"),
+        r"position_embedding_type.*relative_key",
+    ),
+    "their weights": (extra(DISTANCE, 9, 8), DISTANCE),
+    "LoRA": (extra(LORA, 4, 32), rf"{LORA}.*merge_and_unload"),
+    "a part of an adapter": (extra("bert.encoder.layer.0.adapter.down.weight", 4, 32), "adapter.down.weight"),
+    "a second head": (extra("span_outputs.weight", 2, 32), "span_outputs.weight"),
+    "another layer": (extra("bert.encoder.layer.2.output.dense.weight", 32, 40), r"layer\.2\.output"),
+    "a weight twice": (twice, r"twice.*module\."),
+    "a decoder": (config(is_decoder=True), "is_decoder"),
+    "pruned heads": (config(pruned_heads={"0": [1]}), "pruned_heads"),
+    "integers": (config(quantization_config={"quant_method": "gptq"}), "quantization_config"),
+    "code": (config(auto_map={"AutoModel": "modeling.Model"}), "auto_map"),
+    "no model_type": (config(model_type=None), r'model_type; add "model_type": "bert"'),
+    "a head of another name": (renamed_head, r"if span_head\.weight is its head.*qa_outputs"),
+    "another wrapper": (unknown_wrapper, r"net\.qa_outputs\.weight: rename .* net\. in front"),
+    "an adapter": (file_beside("adapter_config.json"), "adapter_config.json.*merge_and_unload"),
+    "an adapter beside": (lambda folder: write_json(folder / "adapter_config.json", {}), "merge_and_unload"),
+    "an adapter without config": (file_beside("adapter_config.json", "config.json"), "merge_and_unload"),
+    "an export": (file_beside("model.onnx"), r"model\.onnx is an export"),
+    "pickles": (file_beside("pytorch_model.bin"), "pickle"),
+    "other weights": (file_beside("tf_model.h5"), r"no model\.safetensors; other weights"),
+    "two sayings": (lower_cased_file, r"tokenizer\.json.*tokenizer_config\.json"),
+    "no class": (
+        tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast"),
+        r"tokenizer_config\.json: no model_input_names",
+    ),
+    "no template": (other_template, r"does not join.*\[CLS\]"),
+    "too many tokens": (
+        lambda folder: write_json(
+            folder / "added_tokens.json", {f"<{i}>": n_tokens(folder) + i for i in range(9)}
+        ),
+        "tokens, its embedding table",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_reproduced_is_refused_by_name(tmp_path, name):
+    spoil, message = REFUSED[name]
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    spoil(folder)
+    with pytest.raises(PocketQAError, match=message) as caught:
+        imported(folder)
+    assert "\n" not in str(caught.value)
+    assert "pickle" in message or "pickle" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("family", "config", "tokenizer", "settings", "message"),
+    [
+        ("roberta", {"pad_token_id": 0}, "", {}, "pad_token_id"),
+        ("mpnet", {"pad_token_id": 0}, "", {}, "pad_token_id"),
+        ("albert", {}, "", {"model_input_names": None}, "model_input_names"),
+        ("roberta", {"type_vocab_size": 2}, "WordPiece", {}, "token types"),
+    ],
+)
+def test_what_a_family_cannot_have_is_refused(tmp_path, family, config, tokenizer, settings, message):
+    folder = write_checkpoint(tmp_path / "checkpoint", family, tokenizer, **config)
+    change_json(folder / "tokenizer_config.json", **settings)
+    with pytest.raises(PocketQAError, match=message):
+        imported(folder)
+
+
+def test_words_that_a_tokenizer_can_never_give_are_said(tmp_path, capsys):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    imported(folder)
+    assert '"do_lower_case": false' in capsys.readouterr().err
+    tokenizer_settings(do_lower_case=False)(folder)
+    import_checkpoint(str(folder), folder, folder.with_name("cased"), WINDOWS)
+    assert "do_lower_case" not in capsys.readouterr().err
+
+
+def test_an_encoder_with_settings_beside_its_tokenizer_is_refused_and_can_be_saved_again(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    tokenizer_settings(do_lower_case=False)(folder)
+    added_tokens(folder)
+    with pytest.raises(PocketQAError, match=r"tokenizer_config\.json and added_tokens\.json; save it again"):
+        load_encoder(str(folder))
+    AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    load_encoder(str(folder))
+
+
+def test_a_changed_file_makes_another_bundle(tmp_path, monkeypatch):
+    monkeypatch.setattr(hf_import, "cache_folder", lambda: tmp_path / "cache")
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    plain = hf_import.open_model(folder)
+    added_tokens(folder)
+    added = hf_import.open_model(folder)
+    assert plain.path != added.path
+    assert added.tokenizer.token_to_id("[PAR]") == n_tokens(folder)
+    assert "added_tokens.json" in added.manifest.source.files
+    assert "added_tokens.json" in CHECKPOINT_FILES

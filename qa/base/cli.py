@@ -88,10 +88,32 @@ def run_with(
             if set(HELP) & set(arguments):
                 print(help_of(options, program or _program(), arguments), end="", flush=True)
                 sys.exit(0)
+            arguments = _words_first(tyro.extras.get_parser(options), arguments)
             given = tyro.cli(options, prog=program or _program(), args=arguments)
             work()(given)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:
+    """Return the words that belong to no option before all options: argparse finds them in one place only."""
+    values = {flag: action.nargs for action in parser._actions for flag in action.option_strings}
+    if "--" in arguments or any(isinstance(action.choices, dict) for action in parser._actions):
+        return arguments
+    words = []
+    given = []
+    n_values: Any = 0  # that the last option still takes, or "*"
+    for argument in arguments:
+        if argument.startswith("--"):
+            flag, is_whole, _ = argument.partition("=")
+            n_values = 0 if is_whole else values.get(flag.replace("_", "-"), "*")
+            given.append(argument)
+        elif n_values:
+            n_values = n_values if n_values == "*" else n_values - 1
+            given.append(argument)
+        else:
+            words.append(argument)
+    return [*words, *given]
 
 
 def _program() -> str:

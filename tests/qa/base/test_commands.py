@@ -144,11 +144,12 @@ def test_help_comes_in_three_groups_with_the_commands_own_options_first(monkeypa
     assert groups["required"] == ["--model"]
     assert groups["common"][:3] == ["--method", "--epochs", "--learning-rate"]
     assert {"--seed", "--alpha", "--importance-windows"} <= set(groups["expert"])
-    assert groups_of(shown("ask --help", monkeypatch, capsys))["required"] == ["--question"]
+    assert groups_of(shown("sample --help", monkeypatch, capsys))["required"] == ["--out", "--questions"]
 
 
 def test_positional_arguments_have_their_names(monkeypatch, capsys):
     assert groups_of(shown("table --help", monkeypatch, capsys))["required"] == ["ROWS"]
+    assert shown("ask --help", monkeypatch, capsys).startswith("usage: pocketqa ask [-h] [OPTIONS] TEXT ...")
     assert groups_of(shown("convert rows --help", monkeypatch, capsys))["required"] == ["FILE", "--out"]
 
 

@@ -7,6 +7,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
@@ -55,10 +57,24 @@ def errors_on_one_line() -> Iterator[None]:
     except (PocketQAError, OSError) as error:
         fail(error)
     except ModuleNotFoundError as error:
-        fail(OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'"))
+        fail(
+            OptionError(
+                _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[all]'"
+            )
+        )
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+
+
+def _hidden(module: str) -> str:
+    """Return what hides a package of the project, which is a user's module of the same name; or nothing."""
+    name = module.partition(".")[0]
+    packages = Path(__file__).parents[2]
+    spec = find_spec(name) if (packages / name / "__init__.py").is_file() else None
+    if spec is None or spec.origin is None or Path(spec.origin).is_relative_to(packages / name):
+        return ""
+    return f"{spec.origin} hides PocketQA's package {name}; rename it, or start from another folder"
 
 
 def run_with(

@@ -182,7 +182,7 @@ def test_a_copy_is_whole_and_never_takes_another_models_place(make_bundle, tmp_p
 
 def test_without_the_checkout_a_model_must_be_named(tmp_path, monkeypatch):
     monkeypatch.setattr(shipped, "FOLDER", tmp_path / "models")
-    told = r"--teacher must be given: .*the project's own models are in its checkout"
+    told = r"--teacher must be given: .*a checkout all models"
     with pytest.raises(OptionError, match=told):
         shipped.shipped("teacher", "--teacher")
     (tmp_path / "passage.txt").write_text("Michael Collins stayed in orbit.")

@@ -44,8 +44,8 @@ class AskOptions:
     """Files and folders with UTF-8 text, HTML or PDF; - for standard input. The last word is the question,
     in quotes, unless a file of that name exists. Without a question, type them at the prompt."""
     model: Path | None = None
-    """Bundle of any format and precision, or a transformers checkpoint (folder or hub name); by default the
-    student that comes with the project, in TFLite and int8."""
+    """Bundle of any format and precision, a phone's .tflite file, or a transformers checkpoint (folder or hub
+    name); by default the student that comes with the project, in TFLite and int8."""
     question: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Question; repeat the flag for more questions."""
     context: tyro.conf.UseAppendAction[tuple[str, ...]] = ()

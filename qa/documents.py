@@ -15,11 +15,11 @@ from typing import Any
 
 from qa.base.errors import OptionError, first_line
 from qa.reader import BETWEEN_TEXTS
+from qa.runtime.package import TFLITE_MAGIC
 
 STDIN = "-"
 PDF_MAGIC = b"%PDF-"
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
-TFLITE_MAGIC = b"TFL3"  # at byte 4
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 HIDDEN = ("script", "style", "template")

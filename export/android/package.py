@@ -52,31 +52,30 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
     model = parts["model"]
     kinds = (model["type"], *((parts[name] or {}).get("type") for name in ("normalizer", "pre_tokenizer")))
     if kinds != BERT_TOKENIZER:
-        raise _unsupported(
-            parent,
-            f"a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx",
+        raise UnsupportedExport(
+            f"its tokenizer is {_in_words(kinds)}, and a packaged model needs {_in_words(BERT_TOKENIZER)}; "
+            "use python -m export.onnx",
         )
     special = special_tokens(tokenizer)
     if special is not BERT:
-        raise _unsupported(
-            parent,
+        raise UnsupportedExport(
             f"a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and this one by "
             f"{special.cls} and {special.sep}; use python -m export.onnx",
         )
     # Such tokens are found in a text before anything else is done to it.
     for token in tokenizer.get_added_tokens_decoder().values():
         if not token.special or token.content not in model["vocab"]:
-            raise _unsupported(
-                parent, f"token {token.content!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
+            raise UnsupportedExport(
+                f"token {token.content!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
             )
     longest_word = "max_input_chars_per_word"
     values = parent.settings.to_dict() | {longest_word: model[longest_word]}
     for name, most in (MOST_SETTINGS | {longest_word: LONGEST_WORD}).items():
         if values[name] > most:
-            raise _unsupported(parent, f"{name} is {values[name]}; a packaged model may have {most}")
+            raise UnsupportedExport(f"{name} is {values[name]}; a packaged model may have {most}")
     if model["unk_token"] != BERT.unk:
-        raise _unsupported(
-            parent, f"unknown words become {model['unk_token']!r}; a packaged model needs {BERT.unk}"
+        raise UnsupportedExport(
+            f"unknown words become {model['unk_token']!r}; a packaged model needs {BERT.unk}"
         )
     return {
         "format": PACKAGE_FORMAT,
@@ -99,19 +98,19 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     try:
         tokens = vocabulary(parent.tokenizer)
     except KeyError as missing:
-        raise _unsupported(parent, f"no token has id {missing}; a vocab.txt needs ids without gaps") from None
+        raise UnsupportedExport(f"no token has id {missing}; a vocab.txt needs ids without gaps") from None
     if len(tokens) > MOST_TOKENS:
-        raise _unsupported(parent, f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
+        raise UnsupportedExport(f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
     for token in tokens:  # readers of vocab.txt split at line ends and strip the lines
         if "\n" in token or "\r" in token or token != token.strip():
-            raise _unsupported(
-                parent, f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
+            raise UnsupportedExport(
+                f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
             )
     return tokens
 
 
-def _unsupported(parent: Bundle, why: str) -> UnsupportedExport:
-    return UnsupportedExport(f"{parent.path}: {why}")
+def _in_words(kinds: Sequence[str | None]) -> str:
+    return " with ".join(kind for kind in kinds if kind)
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:

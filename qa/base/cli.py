@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
-from qa.base.help import HELP, help_of
+from qa.base.help import HELP, help_of, subcommand
 from qa.base.quiet import quiet_libraries
 
 EXIT_USER_ERROR = 2
@@ -101,11 +101,12 @@ def run_with(
     try:
         with errors_on_one_line():
             _check_arguments(arguments)
+            options, program, arguments = subcommand(options, program or _program(), arguments)
             if set(HELP) & set(arguments):
-                print(help_of(options, program or _program(), arguments), end="", flush=True)
+                print(help_of(options, program), end="", flush=True)
                 sys.exit(0)
             arguments = _words_first(tyro.extras.get_parser(options), arguments)
-            given = tyro.cli(options, prog=program or _program(), args=arguments)
+            given = tyro.cli(options, prog=program, args=arguments)
             work()(given)
     finally:
         signal.signal(signal.SIGTERM, before)

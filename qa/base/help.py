@@ -18,19 +18,23 @@ INDENT = 6
 NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\((required|repeatable)\)")
 
 
-def help_of(options: Any, program: str, arguments: Sequence[str]) -> str:
-    """Return the help of a command; `options` is the type of its options, or a union of subcommands.
+def subcommand(options: Any, program: str, arguments: Sequence[str]) -> tuple[Any, str, Sequence[str]]:
+    """Return the options, the program and the arguments of the subcommand that the first argument names.
 
-    `arguments` may name a subcommand, whose help is returned then.
+    They stay as they are when `options` is no union of subcommands, or none is named.
     """
+    for kind in get_args(options):
+        if arguments and _name_of(kind) == arguments[0]:
+            return kind.__origin__, f"{program} {arguments[0]}", arguments[1:]
+    return options, program, arguments
+
+
+def help_of(options: Any, program: str) -> str:
+    """Return the help of a command; `options` is the type of its options, or a union of subcommands."""
     import tyro
 
     parser: Any = tyro.extras.get_parser(options, prog=program)
     subcommands = next((a.choices for a in parser._actions if isinstance(a.choices, dict)), {})
-    word = next((word for word in arguments if word in subcommands), None)
-    if word is not None:
-        kinds = [kind for kind in get_args(options) if _name_of(kind) == word]
-        return _format(subcommands[word], f"{program} {word}", kinds[0].__origin__)
     if subcommands:
         entries = [f"  {name}\n{_paragraph(sub.description, INDENT)}" for name, sub in subcommands.items()]
         return f"usage: {program} [-h] {'|'.join(subcommands)} [OPTIONS]\n\nsubcommands:\n{''.join(entries)}"

@@ -221,6 +221,13 @@ def test_a_mistake_gets_one_line(words, says, monkeypatch, capsys, tmp_path):
     assert stderr.count("\n") == 1
 
 
+def test_a_subcommand_without_what_it_needs_names_its_own_help(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pocketqa", "convert", "rows", "x.csv"])
+    with pytest.raises(SystemExit):
+        main()
+    assert set(re.findall(r"(\S+ \S+ \S+) --help", capsys.readouterr().err)) == {"pocketqa convert rows"}
+
+
 def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "msgspec", None)
     for name in [name for name in sys.modules if name.startswith("benchmarks")]:

@@ -55,7 +55,7 @@ ask: override export Q := $(value Q)
 ask: override export TEXT := $(or $(value TEXT),-)
 ask: install
 	@[ -n "$$Q" ] || { echo 'error: no question; make ask Q="Who wrote it?" TEXT=passage.txt' >&2; exit 2; }
-	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT"
+	@$(RUN) -m qa.ask --question "$$Q" --context "$$TEXT" || [ $$? -eq 1 ] # 1: no answer
 
 # A bundle's folder appears when it is finished, so a stopped demo can continue; make deletes no folder after a stop.
 # Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.

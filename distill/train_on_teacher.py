@@ -20,10 +20,10 @@ from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
 from distill.train_on_gold import finetuned
 from qa.base.files import file_sha256
-from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import FileReference, Made
+from qa.bundles.next_export import say_next_export
 from qa.bundles.shipped import TEACHER, shipped
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
@@ -43,7 +43,7 @@ def distil(options: DistillOptions) -> Bundle:
     bundle = making.done or distilled(options, making)
     if is_first_process():
         print(summary(bundle))
-        say_next("export tflite", "--model", out, "--quantize", "int8")
+        say_next_export(bundle)
     return bundle
 
 

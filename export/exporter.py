@@ -15,7 +15,7 @@ from compress.product_quantization import token_counts
 from export.embeddings import stored_words, with_words
 from export.options import ExportOptions
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, UnsupportedExport
 from qa.base.next_step import say_next
 from qa.bundles.bundle import (
     MANIFEST,
@@ -109,7 +109,12 @@ class Exporter:
         threads = available_cores()
         reference = load_runtime(parent, threads)
         assert isinstance(reference, TorchRuntime)
-        self.check(reference.model)
+        try:
+            self.check(reference.model)
+        except (
+            UnsupportedExport
+        ) as error:  # an imported checkpoint is a bundle in the cache, so name what was given
+            raise UnsupportedExport(f"{self.source}: {error}") from None
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
             counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings)

@@ -17,7 +17,7 @@ def load(
     mode: "Mode | None" = None,
     null_threshold: float | None = None,
 ) -> "Reader":
-    """Open a bundle or a transformers checkpoint (folder or hub name) to answer questions.
+    """Open a bundle, a phone's .tflite file or a transformers checkpoint (folder or hub name) to ask it.
 
     The default is the int8 student that comes with the project.
 
@@ -37,6 +37,7 @@ def load(
     from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing
     from qa.bundles.shipped import ASKED, shipped
     from qa.reader import Reader
+    from qa.runtime.package import open_packaged
 
     name_or_path = shipped(ASKED, "name_or_path") if name_or_path is None else name_or_path
     check_option(
@@ -45,6 +46,6 @@ def load(
         repr(name_or_path),
         "a path or a hub name",
     )
-    return Reader(
-        open_model(Path(name_or_path)), threads, isolated=isolated, mode=mode, null_threshold=null_threshold
-    )
+    path = Path(name_or_path)
+    bundle = open_packaged(path) if path.suffix == ".tflite" and path.is_file() else open_model(path)
+    return Reader(bundle, threads, isolated=isolated, mode=mode, null_threshold=null_threshold)

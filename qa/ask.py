@@ -1,52 +1,62 @@
-"""Ask a bundle about a passage of any length.
+"""Ask a model about texts of any length: files, folders, standard input.
 
-python -m qa.ask --question "Who wrote it?" --context passage.txt
-pdftotext paper.pdf - | python -m qa.ask --question "Who wrote it?" --question "When?"
+pocketqa ask contract.txt "How much is the rent?"
+pocketqa ask notes/ paper.pdf
+python -m qa.ask --context contract.txt --question "How much is the rent?" --question "Who pays it?"
+
+Without a question, it asks for questions until Ctrl-D. The exit code is 1 when no question has an answer.
 """
 
-import json
+import os
 import re
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 import tyro
 from tyro.conf import arg
 
 from qa import load
+from qa.answer_formats import as_json, as_text, one_line
 from qa.base.cli import check_exclusive, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.bundles.shipped import ASKED, shipped
-from qa.reader import Answer, Reader, Reading, check_text
+from qa.documents import STDIN, Texts, read_texts
+from qa.reader import Answer, Reader, check_text
 from qa.runtime.runtimes import available_cores
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
-STDIN = Path("-")
-SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
-ANSWER_LENGTH = 300  # characters; 30 tokens can be longer, since a token has no limit
-N_ALTERNATIVES = 3
-ALTERNATIVE_LENGTH = 50
+EXIT_NO_ANSWER = 1
+FILE_NAME = re.compile(r"\.(html?|md|pdf|rst|tflite|txt)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """Ask a model about a passage of any length."""
+    """Ask a model about texts of any length."""
 
+    text: tyro.conf.Positional[tuple[str, ...]] = ()
+    """Files and folders with UTF-8 text, HTML or PDF; - for standard input. The last word is the question,
+    in quotes, unless a file of that name exists. Without a question, type them at the prompt."""
     model: Path | None = None
-    """Bundle of any format and precision, or a transformers checkpoint (folder or hub name); by default the
-    student that comes with the project, in TFLite and int8."""
-    question: tyro.conf.UseAppendAction[tuple[str, ...]]
+    """Bundle of any format and precision, a phone's .tflite file, or a transformers checkpoint (folder or hub
+    name); by default the student that comes with the project, in TFLite and int8."""
+    question: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
     """Question; repeat the flag for more questions."""
-    context: Path = STDIN
-    """UTF-8 text file with the passage; - for standard input."""
+    context: tyro.conf.UseAppendAction[tuple[str, ...]] = ()
+    """File or folder, as TEXT; repeat the flag for more."""
     read_all: bool = False
-    """Read the whole text. By default only the 16 windows that share most with the question are read."""
+    """Read everything. By default only the 16 windows that share most with the question are read."""
+    format: Literal["text", "json", "answer"] = "text"
+    """What is printed: text with the answer's place, JSON with all n-best answers and times in milliseconds,
+    or only the answer, a line for each question. JSON is a list for several questions."""
     json: bool = False
-    """Print JSON with all n-best answers and times in milliseconds; a list for several questions."""
+    """Short for --format json."""
     threads: Expert[int | None] = None
     """Number of threads; more than 1 helps with long texts only. By default 1."""
     mode: Annotated[Mode, arg(help=MODE_HELP)] = DEFAULT_MODE
@@ -58,7 +68,14 @@ class AskOptions:
     gives an error."""
 
     def __post_init__(self) -> None:
-        check_option(len(self.question) >= 1, "--question", "none", "given")
+        check_option(
+            bool(self.text or self.question or self.context),
+            "TEXT",
+            "none",
+            'a file or folder, with a question behind it: ask contract.txt "How much is the rent?"',
+        )
+        for word in self.text:
+            check_option(bool(word.strip()), "TEXT", ascii(word), "a file, a folder or a question")
         for question in self.question:
             check_text(question, "--question")
             check_option(bool(question.strip()), "--question", ascii(question), "more than spaces")
@@ -69,123 +86,36 @@ class AskOptions:
             f"--mode {self.mode}",
             "--null-threshold",
         )
+        check_exclusive(self.json and self.format == "answer", "--json", "--format answer")
         check_option(self.threads is None or 1 <= self.threads <= cores, "--threads", self.threads, wanted)
 
+    def texts_and_questions(self) -> tuple[list[str], list[str]]:
+        """Part the words: the last one is a question where there is no other and no such file.
 
-def read_passage(path: Path) -> str:
-    """Read a passage unchanged; line ends stay, so that offsets fit the file."""
-    if path == STDIN:
-        raw = _read_stdin()
-    elif not path.exists() or path.is_dir():
-        what = "is a folder" if path.is_dir() else "no such file"
-        raise OptionError(f"--context {path}: {what}; give a UTF-8 text file, or - for standard input")
-    else:
-        raw = path.read_bytes()
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise OptionError(
-            f"--context {path}: not UTF-8 text (byte {error.start}); convert it to UTF-8"
-        ) from None
-
-
-def _read_stdin() -> bytes:
-    if sys.stdin is None:
-        raise OptionError("--context -: standard input is closed; give a UTF-8 text file")
-    if sys.stdin.isatty():
-        print("Type or paste the passage; end with Ctrl-D on an empty line.", file=sys.stderr)
-    return sys.stdin.buffer.read()
-
-
-def as_json(reading: Reading, number: int, question: str) -> dict[str, Any]:
-    """Return the result of one question as JSON values.
-
-    `score` is null without an answer. `n_best` holds the spans, without the option "no answer".
-    """
-    best = reading.answers[number]
-    options = [best, *best.alternatives]
-    return {
-        "question": question,
-        "answer": best.text,
-        "start": best.start,
-        "end": best.end,
-        "score": None if best.start is None else best.score,
-        "probability": best.probability,
-        "null_score": reading.null_scores[number],
-        "n_best": [
-            {"text": o.text, "start": o.start, "end": o.end, "score": o.score, "probability": o.probability}
-            for o in options
-            if o.start is not None
-        ],
-        "n_windows": reading.n_windows[number],
-        "n_windows_in_text": reading.n_windows_in_text[number],
-        "n_question_tokens": reading.n_question_tokens[number],
-    }
-
-
-def as_text(question: str, best: Answer, passage: str, source: str) -> str:
-    """Format the result of one question: the answer, its place in the passage, and alternatives."""
-    lines = [_one_line(question), f"  {_named(best)}"]
-    span = best
-    alternatives = best.alternatives
-    if best.start is None:
-        if not alternatives:
-            why = "holds no span that can be an answer" if passage.strip() else "is empty"
-            return "\n".join([*lines, f"  {source} {why}"])
-        assert best.not_sure is not None
-        span = best.not_sure
-        alternatives = tuple(answer for answer in alternatives if answer is not span)
-        lines += [f"  not sure: {_named(span)}"]
-    assert span.start is not None
-    assert span.end is not None
-    line = passage.count("\n", 0, span.start) + 1
-    lines.append(f"  {source}:{line}, characters {span.start}-{span.end}")
-    lines.append(f"  {snippet(passage, span.start, span.end)}")
-    if alternatives:
-        named = [_named(answer, ALTERNATIVE_LENGTH) for answer in alternatives[:N_ALTERNATIVES]]
-        lines.append(f"  or: {'; '.join(named)}")
-    return "\n".join(lines)
-
-
-def left_out_note(reading: Reading, number: int, max_question_length: int) -> str:
-    """Say which part of the question or text was not read; empty when everything was read."""
-    n_read = reading.n_windows[number]
-    n_in_text = reading.n_windows_in_text[number]
-    n_tokens = reading.n_question_tokens[number]
-    note = ""
-    if n_tokens > max_question_length:
-        note += f"\n  question truncated to {max_question_length} of {n_tokens} tokens; shorten it"
-    if n_read < n_in_text:
-        read = f"read the {n_read} of {n_in_text} windows that share most with the question"
-        note += f"\n  {read}; --read-all reads all"
-    return note
-
-
-def snippet(passage: str, start: int, end: int) -> str:
-    """Mark the answer in the text around it, on one line, cut between words where possible."""
-    before = _one_line(passage[max(0, start - SNIPPET_SIDE) : start])
-    after = _one_line(passage[end : end + SNIPPET_SIDE])
-    if start > SNIPPET_SIDE:
-        before = "... " + (before.partition(" ")[2] or before)
-    if end + SNIPPET_SIDE < len(passage):
-        after = (after.rpartition(" ")[0] or after) + " ..."
-    return f"{before}>>{_one_line(passage[start:end], ANSWER_LENGTH)}<<{after}".strip()
-
-
-def _named(answer: Answer, length: int = ANSWER_LENGTH) -> str:
-    text = "no answer in this text" if answer.start is None else _one_line(answer.text, length)
-    return f"{text} ({answer.probability:.1%})"
-
-
-def _one_line(text: str, length: int | None = None) -> str:
-    """Join lines and cut the text to a length; remove characters that control a terminal or its direction."""
-    line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable())
-    return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
+        OptionError when it may be meant as a file.
+        """
+        words = list(self.text)
+        questions = list(self.question)
+        if words and not questions and words[-1] != STDIN and not os.path.exists(words[-1]):
+            word = words.pop()
+            is_question = "?" in word or (len(word.split()) > 1 and not FILE_NAME.search(word))
+            check_text(word, "the question")
+            if not is_question:
+                raise OptionError(
+                    f"{word}: no such file or folder; if it is the question, end it with a question mark or "
+                    "put it behind --question"
+                )
+            questions = [word]
+        texts = [*self.context, *words] or [STDIN]
+        if not questions and STDIN in texts:
+            raise OptionError("no question, and standard input is the text; give the question behind it")
+        return texts, questions
 
 
 def ask(options: AskOptions) -> list[Answer]:
     """Answer every question and print the results."""
-    passage = read_passage(options.context)
+    paths, questions = options.texts_and_questions()
+    texts = read_texts(paths)
     began = time.perf_counter()
     model = load(
         options.model or shipped(ASKED),
@@ -195,34 +125,67 @@ def ask(options: AskOptions) -> list[Answer]:
         null_threshold=options.null_threshold,
     )
     load_ms = 1e3 * (time.perf_counter() - began)
-    pairs = [(question, passage) for question in options.question]
+    if questions:
+        return _answer(model, texts, questions, options, load_ms)
+    answers = []
+    for question in _typed_questions(texts):
+        answers += _answer(model, texts, [question], options, load_ms)
+    return answers
+
+
+def _answer(
+    model: Reader, texts: Texts, questions: Sequence[str], options: AskOptions, load_ms: float
+) -> list[Answer]:
+    """Answer questions together and print the results."""
+    pairs = [(question, texts.contents) for question in questions]
     reading = model.read(pairs, read_all=options.read_all, progress=True)
-    if options.json:
-        shared = _shared(model, reading, load_ms)
-        results = [as_json(reading, n, question) | shared for n, question in enumerate(options.question)]
-        print(json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False))
+    if options.json or options.format == "json":
+        shared = {
+            "runtime": model.runtime.name,
+            "precision": model.bundle.precision,
+            "threads": model.threads,
+            "load_ms": load_ms,
+        }
+        print(as_json(reading, questions, texts, shared), flush=True)
+    elif options.format == "answer":
+        print("\n".join(one_line(answer.text) for answer in reading.answers), flush=True)
     else:
-        source = "(standard input)" if options.context == STDIN else str(options.context)
         most = model.settings.max_question_length
-        texts = [
-            as_text(question, reading.answers[n], passage, source) + left_out_note(reading, n, most)
-            for n, question in enumerate(options.question)
-        ]
-        print("\n\n".join(texts))
+        print(as_text(reading, questions, texts, most), flush=True)
     return reading.answers
 
 
-def _shared(model: Reader, reading: Reading, load_ms: float) -> dict[str, Any]:
-    """Return what all questions of a call share; times are the sums over all questions."""
-    return {
-        "runtime": model.runtime.name,
-        "precision": model.bundle.precision,
-        "threads": model.threads,
-        "load_ms": load_ms,
-        "tokenize_ms": reading.tokenize_ms,
-        "inference_ms": reading.inference_ms,
-        "decode_ms": reading.decode_ms,
-    }
+def _typed_questions(texts: Texts) -> Iterator[str]:
+    """Yield what is typed, or the lines of a pipe; OptionError when there is none."""
+    if sys.stdin is None:
+        raise OptionError("no question, and standard input is closed; give the question behind the text")
+    at_prompt = sys.stdin.isatty() and sys.stdout.isatty()
+    if at_prompt:
+        with suppress(ModuleNotFoundError):
+            import readline  # noqa: F401  # gives input() a history
+        print(f"{texts.name}: ask a question; Ctrl-D ends", file=sys.stderr)
+    n_questions = 0
+    while True:
+        try:
+            line = input("> " if at_prompt else "").strip()
+        except EOFError:
+            if at_prompt:
+                print()
+            elif not n_questions:
+                raise OptionError("no question; give it behind the text, in quotes") from None
+            return
+        except UnicodeDecodeError:
+            raise OptionError("standard input: a question must be UTF-8 text") from None
+        if line:
+            n_questions += 1
+            yield line
+
+
+def ask_and_exit(options: AskOptions) -> None:
+    """Ask, and exit with EXIT_NO_ANSWER when there were questions and none has an answer."""
+    answers = ask(options)
+    if answers and all(answer.start is None for answer in answers):
+        sys.exit(EXIT_NO_ANSWER)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,9 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from qa.base.cli import check_exclusive, check_option
 from qa.base.errors import OptionError
@@ -17,6 +18,10 @@ from qa.text.answers import Candidate, Prediction
 from qa.text.features import Window, make_windows
 from qa.text.preselection import preselect
 from qa.text.settings import DEFAULT_MODE, Mode, QASettings
+
+BETWEEN_TEXTS = "\n\n"
+Pair = tuple[str, str | Sequence[str]]
+"""Question and passage, or the texts that the passage consists of: `BETWEEN_TEXTS.join(texts)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +103,16 @@ class Reader:
     def __repr__(self) -> str:
         return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"
 
-    def answer(self, question: str, context: str, *, read_all: bool = False) -> Answer:
+    def answer(self, question: str, context: str | Sequence[str], *, read_all: bool = False) -> Answer:
         """Return the best answer to one question about a passage; OptionError for a wrong type.
 
+        A list of texts is read as one passage, `BETWEEN_TEXTS.join(texts)`, but no answer spans two texts.
         Only the 16 windows that share most with the question are read; all windows with `read_all`.
         """
         return self.answer_all([(question, context)], read_all=read_all)[0]
 
     def answer_all(
-        self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
+        self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False
     ) -> list[Answer]:
         """Return the best answer to each (question, context), in order.
 
@@ -114,41 +120,60 @@ class Reader:
         """
         return self.read(pairs, read_all=read_all, progress=progress).answers
 
-    def read(
-        self, pairs: Iterable[tuple[str, str]], *, read_all: bool = False, progress: bool = False
-    ) -> Reading:
+    def read(self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False) -> Reading:
         """Answer as `answer_all`, and return null scores, numbers of windows and times too."""
-        examples = _examples(pairs)
+        asked = _checked(pairs)
+        examples = []  # one for each question and text
+        places = []  # the number of its question, and where its text begins in the passage
+        for number, (question, texts) in enumerate(asked):
+            begin = 0
+            for text in texts:
+                examples.append(Example(str(number), "", text, question, (), False))
+                places.append((number, begin))
+                begin += len(text) + len(BETWEEN_TEXTS)
+        numbers = [number for number, _ in places]
         began = time.perf_counter()
         windows = make_windows(examples, self.tokenizer, self.settings, progress=progress)
-        n_in_text = _count(windows, len(examples))
-        asked = self.tokenizer.encode_batch_fast([e.question for e in examples], add_special_tokens=False)
-        n_question_tokens = [len(question.ids) for question in asked]
+        n_in_text = _count(windows, numbers, len(asked))
+        tokens = self.tokenizer.encode_batch_fast(
+            [question for question, _ in asked], add_special_tokens=False
+        )
         if not read_all:
-            windows = preselect(windows, self.settings)
+            windows = preselect(windows, self.settings, numbers)
+        windows = [_in_passage(window, *places[window.example]) for window in windows]
         tokenized = time.perf_counter()
         # LiteRT's interpreter and the pipe to an isolated process allow one call at a time.
         with self._computing:
             logits = run_windows(self.runtime, windows, progress=progress)
         computed = time.perf_counter()
-        predictions = predict(examples, windows, logits, self.settings)
-        answers = [_answer(e.context, p, self.settings) for e, p in zip(examples, predictions, strict=True)]
+        passages = [
+            Example(str(number), "", BETWEEN_TEXTS.join(texts), question, (), False)
+            for number, (question, texts) in enumerate(asked)
+        ]
+        predictions = predict(passages, windows, logits, self.settings)
+        answers = [_answer(e.context, p, self.settings) for e, p in zip(passages, predictions, strict=True)]
         decoded = time.perf_counter()
         return Reading(
             answers,
             [prediction.null_score for prediction in predictions],
-            _count(windows, len(examples)),
+            _count(windows, range(len(asked)), len(asked)),
             n_in_text,
-            n_question_tokens,
+            [len(question.ids) for question in tokens],
             tokenize_ms=1e3 * (tokenized - began),
             inference_ms=1e3 * (computed - tokenized),
             decode_ms=1e3 * (decoded - computed),
         )
 
 
-def _count(windows: Iterable[Window], n_examples: int) -> list[int]:
-    counted = Counter(window.example for window in windows)
-    return [counted[number] for number in range(n_examples)]
+def _count(windows: Iterable[Window], numbers: Sequence[int], n_questions: int) -> list[int]:
+    counted = Counter(numbers[window.example] for window in windows)
+    return [counted[number] for number in range(n_questions)]
+
+
+def _in_passage(window: Window, number: int, begin: int) -> Window:
+    """Return a window of a text as one of the passage that the text is a part of, from character `begin`."""
+    starts, ends = window.char_starts + begin, window.char_ends + begin
+    return replace(window, example=number, char_starts=starts, char_ends=ends)
 
 
 def _answer(context: str, prediction: Prediction, settings: QASettings) -> Answer:
@@ -162,8 +187,9 @@ def _answer(context: str, prediction: Prediction, settings: QASettings) -> Answe
     return given(*first, tuple(given(*other) for other in others))
 
 
-def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
-    examples = []
+def _checked(pairs: Iterable[Pair]) -> list[tuple[str, Sequence[str]]]:
+    """Return each question with its texts."""
+    asked: list[tuple[str, Sequence[str]]] = []
     if not isinstance(pairs, Iterable):
         raise OptionError(f"the questions must be (question, context) pairs, got {type(pairs).__name__}")
     for number, pair in enumerate(pairs):
@@ -173,9 +199,12 @@ def _examples(pairs: Iterable[tuple[str, str]]) -> list[Example]:
         name = f"the question of pair {number}"
         check_text(question, name)
         check_option(bool(question.strip()), name, ascii(question), "more than spaces")
-        check_text(context, f"the context of pair {number}")
-        examples.append(Example(str(number), "", context, question, (), False))
-    return examples
+        texts: list[Any] = list(context) if isinstance(context, list | tuple) else [context]
+        check_option(len(texts) >= 1, f"the context of pair {number}", "no text", "a text or a list of texts")
+        for text in texts:
+            check_text(text, f"the context of pair {number}")
+        asked.append((question, texts))
+    return asked
 
 
 def check_text(text: object, name: str) -> None:

@@ -16,7 +16,17 @@ PAGES = [
     ROOT / "benchmarks/results/README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-FOLDERS = ("android_demo", "benchmarks", "compress", "distill", "export", "qa", "recipes", "tests")
+FOLDERS = (
+    "android_demo",
+    "benchmarks",
+    "compress",
+    "distill",
+    "export",
+    "pocketqa",
+    "qa",
+    "recipes",
+    "tests",
+)
 LANGUAGES = ("Makefile", ".gradle", ".j2", ".java", ".mk", ".py", ".sh", ".xml")
 # Folders and files whose comments and messages still have old words.
 UNCONVERTED = ("tests/",)

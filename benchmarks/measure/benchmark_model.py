@@ -16,13 +16,13 @@ from benchmarks.measure.phone_report import XNNPACK
 from benchmarks.measure.run import now
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, PhoneLatency, Runtime
-from export.android.package import Package, read_package
 from export.android.push_to_phone import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
 from qa.base.errors import DeviceError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
 from qa.formats.tflite import SHORT_LENGTHS
+from qa.runtime.package import Package, read_package
 
 FOLDER = "/data/local/tmp/pocketqa-benchmark"  # adb's shell may run programs there
 THREADS = (1, 2, 4)

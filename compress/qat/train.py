@@ -8,9 +8,9 @@ from compress.qat.gptq import round_with_feedback
 from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
 from distill.training.checkpoint import CHECKPOINT
-from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import QAT
+from qa.bundles.next_export import say_next_export
 
 
 def train(options: QATOptions) -> Bundle:
@@ -36,5 +36,5 @@ def train(options: QATOptions) -> Bundle:
     trainer = recovery.train("quantization", rounding) if options.epochs > 0 else None
     quantizer.convert()
     bundle = recovery.save(trainer, qat=QAT(precision=options.quantize))
-    say_next("export tflite", "--model", bundle.path, "--quantize", options.quantize)
+    say_next_export(bundle, options.quantize)
     return bundle

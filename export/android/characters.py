@@ -13,9 +13,6 @@ from typing import Any
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
-RANGES = ("removed", "spaces", "ideographs", "marks", "whitespace", "punctuation")
-MAPPINGS = ("decompositions", "lowercase")
-COMBINING = "combining"
 LAST_CODE_POINT = 0x10FFFF
 SURROGATES = range(0xD800, 0xE000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from export.android.core_process import CoreAnswer, CoreProcess
-from export.android.package import read_package
 from export.android.push_to_phone import push
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, ParityError
@@ -19,6 +18,7 @@ from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.predict import predict
+from qa.runtime.package import read_package
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Prediction
 from qa.text.features import make_windows

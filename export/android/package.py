@@ -2,60 +2,44 @@
 
 The zip has qa.json (settings, precision, signatures, special tokens, normalizer), vocab.txt, characters.json
 (the tokenizer's Unicode tables) and probe.json. A flatbuffer is read from its start and a zip from its end,
-so TFLite runtimes open the file as it is, and `unzip` lists it.
+so TFLite runtimes open the file as it is, and `unzip` lists it. `qa.runtime.package` reads it.
 """
 
 import hashlib
-import io
 import json
-import struct
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from export.android import schema
 from export.android.characters import character_tables
-from export.android.schema import LONGEST_NAME, LONGEST_WORD, MOST_SETTINGS, MOST_TOKENS, UNSHOWABLE
-from qa.base.errors import BundleError, UnsupportedExport, first_line
+from qa.base.errors import BundleError, UnsupportedExport
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
+from qa.formats.package import (
+    LONGEST_NAME,
+    LONGEST_WORD,
+    MOST_SETTINGS,
+    MOST_TOKENS,
+    PACKAGE_FORMAT,
+    UNSHOWABLE,
+)
 from qa.formats.tensors import INPUTS, OUTPUTS
-from qa.runtime.probe import Probe, check_covers, read_probe
+from qa.runtime.package import (
+    CHARACTERS,
+    MEMBERS,
+    MOST_BYTES,
+    TFLITE_MAGIC,
+    VOCABULARY,
+    read_package,
+    read_zip,
+)
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
 
-T = TypeVar("T")
-VOCABULARY = "vocab.txt"
-CHARACTERS = "characters.json"
-MEMBERS = (SETTINGS, VOCABULARY, CHARACTERS, PROBE)
-# A damaged or hostile file must not fill a phone's memory. A vocabulary of 250,000 tokens takes 2 MB, other
-# members less than 100 KB. The app's reader has the same bounds (ModelPackage.java).
-MOST_BYTES = {SETTINGS: 500_000, VOCABULARY: 4_000_000, CHARACTERS: 500_000, PROBE: 500_000}
-MOST_ADDED = 64  # zlib adds a few bytes to a short text; empty blocks could add any number
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
-TFLITE_MAGIC = b"TFL3"  # at byte 4
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
-# A zip's headers before a member and in its directory, the lengths there of name, extra field and comment,
-# and the zip's end (APPNOTE.TXT 6.3: 4.3.7, 4.3.12, 4.3.16).
-LOCAL_BYTES = 30
-ENTRY_BYTES = 46
-LENGTHS_AT = 28
-LENGTHS = struct.Struct("<3H")
-END = struct.Struct("<4s4H2LH")
-
-
-@dataclass(frozen=True)
-class Package:
-    """Contents of a packaged file besides the model."""
-
-    info: dict[str, Any]
-    """qa.json from `describe`, with the model's size and hash."""
-    settings: QASettings
-    vocabulary: list[str]
-    probe: Probe
 
 
 def describe(parent: Bundle, precision: str) -> dict[str, Any]:
@@ -68,34 +52,33 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
     model = parts["model"]
     kinds = (model["type"], *((parts[name] or {}).get("type") for name in ("normalizer", "pre_tokenizer")))
     if kinds != BERT_TOKENIZER:
-        raise _unsupported(
-            parent,
-            f"a packaged model needs the tokenizer {BERT_TOKENIZER}, not {kinds}; use python -m export.onnx",
+        raise UnsupportedExport(
+            f"its tokenizer is {_in_words(kinds)}, and a packaged model needs {_in_words(BERT_TOKENIZER)}; "
+            "use python -m export.onnx",
         )
     special = special_tokens(tokenizer)
     if special is not BERT:
-        raise _unsupported(
-            parent,
+        raise UnsupportedExport(
             f"a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and this one by "
             f"{special.cls} and {special.sep}; use python -m export.onnx",
         )
     # Such tokens are found in a text before anything else is done to it.
     for token in tokenizer.get_added_tokens_decoder().values():
         if not token.special or token.content not in model["vocab"]:
-            raise _unsupported(
-                parent, f"token {token.content!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
+            raise UnsupportedExport(
+                f"token {token.content!r} was added to the tokenizer, which a {VOCABULARY} cannot say"
             )
     longest_word = "max_input_chars_per_word"
     values = parent.settings.to_dict() | {longest_word: model[longest_word]}
     for name, most in (MOST_SETTINGS | {longest_word: LONGEST_WORD}).items():
         if values[name] > most:
-            raise _unsupported(parent, f"{name} is {values[name]}; a packaged model may have {most}")
+            raise UnsupportedExport(f"{name} is {values[name]}; a packaged model may have {most}")
     if model["unk_token"] != BERT.unk:
-        raise _unsupported(
-            parent, f"unknown words become {model['unk_token']!r}; a packaged model needs {BERT.unk}"
+        raise UnsupportedExport(
+            f"unknown words become {model['unk_token']!r}; a packaged model needs {BERT.unk}"
         )
     return {
-        "format": schema.PACKAGE_FORMAT,
+        "format": PACKAGE_FORMAT,
         "name": UNSHOWABLE.sub("", parent.path.resolve().name)[:LONGEST_NAME],
         "precision": precision,
         "parameters": msgspec.to_builtins(parent.manifest.parameters),
@@ -115,20 +98,20 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     tokens: list[str] = []
     for index, token in enumerate(vocabulary(parent.tokenizer)):
         if token is None:
-            raise _unsupported(parent, f"no token has id {index}; a vocab.txt needs ids without gaps")
+            raise UnsupportedExport(f"no token has id {index}; a vocab.txt needs ids without gaps")
         # Readers of vocab.txt split at line ends and strip the lines.
         if "\n" in token or "\r" in token or token != token.strip():
-            raise _unsupported(
-                parent, f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
+            raise UnsupportedExport(
+                f"token {token!r} has a space or line break, which a vocab.txt cannot hold"
             )
         tokens.append(token)
     if len(tokens) > MOST_TOKENS:
-        raise _unsupported(parent, f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
+        raise UnsupportedExport(f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
     return tokens
 
 
-def _unsupported(parent: Bundle, why: str) -> UnsupportedExport:
-    return UnsupportedExport(f"{parent.path}: {why}")
+def _in_words(kinds: Sequence[str | None]) -> str:
+    return " with ".join(kind for kind in kinds if kind)
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:
@@ -176,84 +159,6 @@ def package_again(source: Path, target: Path, settings: QASettings) -> None:
     """
     info = read_package(source).info
     data = source.read_bytes()
-    begin, texts = _read_zip(source, data)
+    begin, texts = read_zip(source, data)
     target.write_bytes(data[:begin])
     _append(target, {**texts, SETTINGS: _info_text({**info, "settings": settings.to_dict()})})
-
-
-def read_package(path: Path) -> Package:
-    """Read and verify a packaged file: sizes, checksums, the model's hash, and that the parts fit each other.
-
-    Raises BundleError, naming the file and what is wrong with it.
-    """
-    data = path.read_bytes()
-    if data[4:8] != TFLITE_MAGIC:
-        raise BundleError(f"{path}: not a TFLite model; copy the file again or export it again")
-    begin, texts = _read_zip(path, data)
-    info = _decoded(path, SETTINGS, texts, schema.Info)
-    if info.model.bytes != begin or hashlib.sha256(data[:begin]).hexdigest() != info.model.sha256:
-        raise BundleError(
-            f"{path}: the model changed since it was packaged (SHA-256 differs); copy the file again"
-        )
-    values = json.loads(texts[SETTINGS])
-    settings = QASettings.from_json(json.dumps(values["settings"]), f"{path}: {SETTINGS}")
-    tokens = texts[VOCABULARY].removesuffix("\n").split("\n")
-    check_vocabulary(tokens, info.special_tokens, f"{path}: {VOCABULARY}")
-    _decoded(path, CHARACTERS, texts, schema.Characters)
-    for window in _decoded(path, PROBE, texts, schema.Probe).windows:
-        if len(window.input_ids) > settings.max_length or max(window.input_ids) >= len(tokens):
-            raise BundleError(f"{path}: {PROBE}: does not fit the model; export the model again")
-    probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
-    check_covers(probe.windows, info.lengths, f"{path}: {PROBE}")
-    return Package(values, settings, tokens, probe)
-
-
-def check_vocabulary(tokens: Sequence[str], special: Mapping[str, int], where: str) -> None:
-    """Raise BundleError unless each token is there once and the special ones have these ids."""
-    ids = {token: index for index, token in enumerate(tokens)}
-    if len(tokens) > MOST_TOKENS or len(ids) != len(tokens):
-        raise BundleError(f"{where}: has a token twice, or too many; export the model again")
-    for token in BERT.names:
-        if token not in ids or special.get(token) != ids[token]:
-            raise BundleError(f"{where}: has no {token} at its id; export the model again")
-
-
-def _read_zip(path: Path, data: bytes) -> tuple[int, dict[str, str]]:
-    """Return where the zip begins, and its members; BundleError unless it is as `_append` writes it."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = archive.infolist()
-            names = [member.filename for member in members]
-            if names != list(MEMBERS):
-                raise BundleError(f"{path}: the package has {names!a}, not {MEMBERS}; export the model again")
-            for name, member in zip(names, members, strict=True):
-                if not member.compress_size - MOST_ADDED <= member.file_size <= MOST_BYTES[name]:
-                    raise BundleError(f"{path}: {name} claims {member.file_size} bytes; copy the file again")
-            contents = {name: archive.read(name) for name in names}
-            texts = {name: content.decode() for name, content in contents.items()}
-            directory_at = archive.start_dir
-    except BundleError:
-        raise
-    except Exception as error:  # zipfile has a dozen types for damage
-        raise BundleError(f"{path}: has no package ({first_line(error)}); copy the file again") from None
-    # zipfile reads over wrong sizes, a wrong number of members, and bytes behind the zip.
-    begin = end = members[0].header_offset
-    entry_at = directory_at
-    fits = True
-    for name, member in zip(names, members, strict=True):
-        lengths = LENGTHS.unpack_from(data, entry_at + LENGTHS_AT)
-        fits = fits and lengths == (len(name), 0, 0) and len(contents[name]) == member.file_size
-        end += LOCAL_BYTES + len(name) + member.compress_size
-        entry_at += ENTRY_BYTES + len(name)
-    counts = (len(names), len(names), entry_at - directory_at, directory_at)
-    if not fits or end != directory_at or data[entry_at:] != END.pack(b"PK\5\6", 0, 0, *counts, 0):
-        raise BundleError(f"{path}: the package is damaged; copy the file again")
-    return begin, texts
-
-
-def _decoded(path: Path, name: str, texts: Mapping[str, str], kind: type[T]) -> T:
-    """Return a member that is JSON; BundleError names the field that is wrong."""
-    try:
-        return msgspec.json.decode(texts[name], type=kind)
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise BundleError(f"{path}: {name}: {error}; export the model again") from None

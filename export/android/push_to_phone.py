@@ -14,9 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from export.android.package import Package
 from qa.base.errors import DeviceError
 from qa.base.files import file_sha256
+from qa.runtime.package import Package
 
 APP = "org.pocketqa.app"
 SCREEN = f"{APP}/.MainActivity"

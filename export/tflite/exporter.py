@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
-from export.android.package import append_package, describe, read_package, vocabulary_lines
+from export.android.package import append_package, describe, vocabulary_lines
 from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.options import TFLiteOptions
@@ -25,6 +25,7 @@ from qa.formats.registry import FORMATS
 from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
+from qa.runtime.package import read_package
 from qa.runtime.runtimes import Runtime
 from qa.text.settings import QASettings
 

@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from export.android.package import read_package
 from export.options import WebOptions
 from export.tflite.lengths import window_lengths
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import open_bundle
+from qa.runtime.package import read_package
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "page"

@@ -7,10 +7,12 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
-from qa.base.help import HELP, help_of
+from qa.base.help import HELP, help_of, subcommand
 from qa.base.quiet import quiet_libraries
 
 EXIT_USER_ERROR = 2
@@ -55,10 +57,24 @@ def errors_on_one_line() -> Iterator[None]:
     except (PocketQAError, OSError) as error:
         fail(error)
     except ModuleNotFoundError as error:
-        fail(OptionError(f"{error.name} is not installed; pip install 'pocketqa[all]'"))
+        fail(
+            OptionError(
+                _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[all]'"
+            )
+        )
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+
+
+def _hidden(module: str) -> str:
+    """Return what hides a package of the project, which is a user's module of the same name; or nothing."""
+    name = module.partition(".")[0]
+    packages = Path(__file__).parents[2]
+    spec = find_spec(name) if (packages / name / "__init__.py").is_file() else None
+    if spec is None or spec.origin is None or Path(spec.origin).is_relative_to(packages / name):
+        return ""
+    return f"{spec.origin} hides PocketQA's package {name}; rename it, or start from another folder"
 
 
 def run_with(
@@ -85,13 +101,36 @@ def run_with(
     try:
         with errors_on_one_line():
             _check_arguments(arguments)
+            options, program, arguments = subcommand(options, program or _program(), arguments)
             if set(HELP) & set(arguments):
-                print(help_of(options, program or _program(), arguments), end="", flush=True)
+                print(help_of(options, program), end="", flush=True)
                 sys.exit(0)
-            given = tyro.cli(options, prog=program or _program(), args=arguments)
+            arguments = _words_first(tyro.extras.get_parser(options), arguments)
+            given = tyro.cli(options, prog=program, args=arguments)
             work()(given)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:
+    """Return the words that belong to no option before all options: argparse finds them in one place only."""
+    values = {flag: action.nargs for action in parser._actions for flag in action.option_strings}
+    if "--" in arguments or any(isinstance(action.choices, dict) for action in parser._actions):
+        return arguments
+    words = []
+    given = []
+    n_values: Any = 0  # that the last option still takes, or "*"
+    for argument in arguments:
+        if argument.startswith("--"):
+            flag, is_whole, _ = argument.partition("=")
+            n_values = 0 if is_whole else values.get(flag.replace("_", "-"), "*")
+            given.append(argument)
+        elif n_values:
+            n_values = n_values if n_values == "*" else n_values - 1
+            given.append(argument)
+        else:
+            words.append(argument)
+    return [*words, *given]
 
 
 def _program() -> str:

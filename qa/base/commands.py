@@ -43,7 +43,7 @@ class Command:
 
 
 COMMANDS = {
-    "ask": Command("-m qa.ask", "qa.ask:AskOptions", "qa.ask:ask"),
+    "ask": Command("-m qa.ask", "qa.ask:AskOptions", "qa.ask:ask_and_exit"),
     "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateOptions", "qa.evaluate:evaluate"),
     "sample": Command("-m qa.data.sample", "qa.data.sample:SampleOptions", "qa.data.sample:write_sample"),
     "convert": Command(

@@ -15,22 +15,26 @@ HELP = ("-h", "--help")
 GROUPS = ("required", "common", EXPERT)
 INDENT = 6
 # Defaults that say nothing: the option is off, or its text says in words what holds without it.
-NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\(required\)")
+NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\((required|repeatable)\)")
 
 
-def help_of(options: Any, program: str, arguments: Sequence[str]) -> str:
-    """Return the help of a command; `options` is the type of its options, or a union of subcommands.
+def subcommand(options: Any, program: str, arguments: Sequence[str]) -> tuple[Any, str, Sequence[str]]:
+    """Return the options, the program and the arguments of the subcommand that the first argument names.
 
-    `arguments` may name a subcommand, whose help is returned then.
+    They stay as they are when `options` is no union of subcommands, or none is named.
     """
+    for kind in get_args(options):
+        if arguments and _name_of(kind) == arguments[0]:
+            return kind.__origin__, f"{program} {arguments[0]}", arguments[1:]
+    return options, program, arguments
+
+
+def help_of(options: Any, program: str) -> str:
+    """Return the help of a command; `options` is the type of its options, or a union of subcommands."""
     import tyro
 
     parser: Any = tyro.extras.get_parser(options, prog=program)
     subcommands = next((a.choices for a in parser._actions if isinstance(a.choices, dict)), {})
-    word = next((word for word in arguments if word in subcommands), None)
-    if word is not None:
-        kinds = [kind for kind in get_args(options) if _name_of(kind) == word]
-        return _format(subcommands[word], f"{program} {word}", kinds[0].__origin__)
     if subcommands:
         entries = [f"  {name}\n{_paragraph(sub.description, INDENT)}" for name, sub in subcommands.items()]
         return f"usage: {program} [-h] {'|'.join(subcommands)} [OPTIONS]\n\nsubcommands:\n{''.join(entries)}"
@@ -54,20 +58,25 @@ def _format(parser: Any, program: str, options: Any) -> str:
             group = "required" if name in required else EXPERT if name in experts else "common"
             groups[group].append(_entry(action))
     words = [f"{name}:\n{''.join(entries)}" for name, entries in groups.items() if entries]
-    return "\n".join([f"usage: {program} [-h] [OPTIONS]", "", _paragraph(parser.description), *words])
+    positional = [_name(action) for action in parser._actions if not action.option_strings]
+    usage = " ".join([f"usage: {program} [-h] [OPTIONS]", *positional])
+    return "\n".join([usage, "", _paragraph(parser.description), *words])
 
 
 def _entry(action: Any) -> str:
     """Format an option: its flag and type, and below it what it does."""
     text = NO_VALUE.sub("", " ".join(action.help.replace("%%", "%").split()))
+    return f"  {_name(action)}\n{_paragraph(text, INDENT)}"
+
+
+def _name(action: Any) -> str:
+    """Return an option's flag and type, or the name of a positional argument."""
     several = " ..." if action.nargs == "*" else ""
-    if action.option_strings:
-        metavar = action.metavar if isinstance(action.metavar, str) else ""
-        kind = metavar.replace("{None}|", "").strip("{}[]").partition(" ")[0]
-        name = f"{action.option_strings[0]} {kind}".rstrip()
-    else:
-        name = _field(action).upper()
-    return f"  {name}{several}\n{_paragraph(text, INDENT)}"
+    if not action.option_strings:
+        return _field(action).upper() + several
+    metavar = action.metavar if isinstance(action.metavar, str) else ""
+    kind = metavar.replace("{None}|", "").strip("{}[]").partition(" ")[0]
+    return f"{action.option_strings[0]} {kind}".rstrip() + several
 
 
 def _field(action: Any) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,12 +109,17 @@ def cached_bundle(name: str) -> Bundle:
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
     cached = cache_folder() / "checkpoints" / digest / Path(name).resolve().name
+    return opened_in_cache(cached, lambda: import_checkpoint(name, folder, cached, {}))
+
+
+def opened_in_cache(cached: Path, make: Callable[[], Bundle]) -> Bundle:
+    """Return a bundle of the cache; `make` makes it when it is not there or is damaged."""
     if cached.exists():
         with suppress(BundleError):
             return open_bundle(cached)
         shutil.rmtree(cached, ignore_errors=True)  # damaged
     try:
-        return import_checkpoint(name, folder, cached, {})
+        return make()
     except BundleError:
         if not cached.exists():
             raise

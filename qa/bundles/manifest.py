@@ -192,8 +192,8 @@ class StageRecord(Made, frozen=True, kw_only=True):
     precision: str
     """Name in `qa.formats.precision`."""
     stage: str
-    """Stage that made the model: finetune, average, distill, prune, search, compress, quantize, export, or
-    checkpoint for an imported one."""
+    """Stage that made the model: finetune, average, distill, prune, search, compress, quantize, export,
+    checkpoint for an imported one, or package for a phone's file."""
     parameters: Parameters
     config: dict[str, Any] | None = None
     """Options of the stage."""

@@ -1,11 +1,16 @@
-"""Models that come with the project, in the folder models/ of its checkout: the defaults of commands."""
+"""Models that come with the project: the defaults of commands.
+
+A checkout has them in its folder models/. A wheel has only the one that is asked, in pocketqa/models/.
+"""
 
 from pathlib import Path
 
 from qa.base.errors import OptionError
 from qa.bundles.bundle import MANIFEST
 
-FOLDER = Path(__file__).resolve().parents[2] / "models"
+_PACKAGES = Path(__file__).resolve().parents[2]
+_IN_WHEEL = _PACKAGES / "pocketqa" / "models"
+FOLDER = _IN_WHEEL if _IN_WHEEL.is_dir() else _PACKAGES / "models"
 # PyTorch: to distil from, to export
 TEACHER = "teacher"
 STUDENT = "student"
@@ -15,12 +20,12 @@ ASKED = "student-tflite-int8"
 def shipped(name: str, flag: str = "--model") -> Path:
     """Return the folder of a shipped model.
 
-    OptionError, which names `flag`, when the project was installed without its checkout.
+    OptionError, which names `flag`, when the installation does not have it.
     """
     path = FOLDER / name
     if not (path / MANIFEST).is_file():
         raise OptionError(
-            f"{flag} must be given: {path} does not exist; the project's own models are in its checkout"
+            f"{flag} must be given: {path} does not exist; a wheel has {ASKED} only, a checkout all models"
         )
     return path
 

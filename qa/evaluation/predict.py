@@ -80,7 +80,7 @@ def evaluate_runtime(
     with Progress(
         total=len(examples),
         initial=n_done,
-        desc=runtime.name,
+        desc=f"scoring, {runtime.name}",
         unit="question",
         disable=not progress,
         delay=1.0,

@@ -21,14 +21,17 @@ MOST_WINDOWS = 16
 K1 = 1.2
 
 
-def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
+def preselect(
+    windows: Sequence[Window], settings: QASettings, questions: Sequence[int] | None = None
+) -> list[Window]:
     """Return the windows to read, in order: all of a question's windows, or the best MOST_WINDOWS.
 
-    A token then counts in the chosen window that sees it with the most context.
+    A token then counts in the chosen window that sees it with the most context. `questions` holds the
+    question of each example, ascending, where several examples are texts of one question.
     """
     return [
         window
-        for _, of_question in groupby(windows, key=attrgetter("example"))
+        for _, of_question in groupby(windows, key=lambda w: questions[w.example] if questions else w.example)
         for window in _best_of_question(list(of_question), settings)
     ]
 
@@ -36,11 +39,18 @@ def preselect(windows: Sequence[Window], settings: QASettings) -> list[Window]:
 def _best_of_question(windows: list[Window], settings: QASettings) -> list[Window]:
     if len(windows) <= MOST_WINDOWS:
         return windows
-    rows = best_windows([_parts(window)[1] for window in windows], _parts(windows[0])[0], MOST_WINDOWS)
-    step = min(len(windows[0].char_starts), settings.doc_stride)
-    spans = [(row * step, len(windows[row].char_starts)) for row in rows]
-    contexts = zip(rows, max_contexts(spans), strict=True)
-    return [replace(windows[row], max_context=max_context) for row, max_context in contexts]
+    chosen = best_windows([_parts(window)[1] for window in windows], _parts(windows[0])[0], MOST_WINDOWS)
+    best = []
+    first = 0
+    for _, of_example in groupby(windows, key=attrgetter("example")):
+        of_text = list(of_example)
+        step = min(len(of_text[0].char_starts), settings.doc_stride)
+        rows = [row - first for row in chosen if first <= row < first + len(of_text)]
+        spans = [(row * step, len(of_text[row].char_starts)) for row in rows]
+        contexts = zip(rows, max_contexts(spans) if spans else [], strict=True)
+        best += [replace(of_text[row], max_context=max_context) for row, max_context in contexts]
+        first += len(of_text)
+    return best
 
 
 def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:

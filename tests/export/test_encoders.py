@@ -83,7 +83,7 @@ def test_tflite_stores_alberts_layer_once(exported, how, stored, each):
 @pytest.mark.parametrize(
     ("encoder", "says"),
     [
-        ("roberta", r"needs the tokenizer.*WordPiece.*not.*BPE.*export\.onnx"),
+        ("roberta", r"tokenizer is BPE.*needs WordPiece with BertNormalizer with .*export\.onnx"),
         ("mpnet", r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"),
     ],
 )

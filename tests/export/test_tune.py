@@ -97,7 +97,12 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
     assert results["balanced"]["calibration_error"] == tuned.manifest.scores.calibration_error
     (tmp_path / "passage.txt").write_text("Ada Lovelace wrote the first program in 1843.")
     capsys.readouterr()
-    given = {"model": tuned.path, "context": tmp_path / "passage.txt", "question": ("Who?",), "threads": 1}
+    given = {
+        "model": tuned.path,
+        "context": (str(tmp_path / "passage.txt"),),
+        "question": ("Who?",),
+        "threads": 1,
+    }
     (always,) = ask(AskOptions(**given, mode="answering"))
     assert always.start is not None
     (declined,) = ask(AskOptions(**given, null_threshold=-1e9))

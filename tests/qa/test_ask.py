@@ -3,16 +3,23 @@ what they promise."""
 
 import io
 import json
+import os
+import pty
 import re
+import shlex
 import subprocess
 import sys
 
 import pytest
 from places import ROOT
 
-from qa.ask import AskOptions, as_text, ask, snippet
+from qa.answer_formats import answer_text, snippet
+from qa.ask import AskOptions, ask
+from qa.base.cli import run_with
+from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
+from qa.documents import Document, Texts, read_texts
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.reader import Answer
 from qa.runtime.engines import run_length
@@ -34,7 +41,9 @@ PASSAGE = "Programs are old.\nAda Lovelace\twrote the\nfirst in 1843."
 def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path, capsys, question, passage):
     file = tmp_path / "passage.txt"
     file.write_bytes(passage.encode())
-    (answer,) = ask(AskOptions(model=make_bundle(), question=(question,), context=file, json=True, threads=1))
+    (answer,) = ask(
+        AskOptions(model=make_bundle(), question=(question,), context=(str(file),), json=True, threads=1)
+    )
     result = json.loads(capsys.readouterr().out)
     assert (result["answer"], result["start"], result["end"]) == (answer.text, answer.start, answer.end)
     for candidate in result["n_best"]:
@@ -55,25 +64,34 @@ def test_several_questions_give_a_list_and_a_block_each(make_bundle, tmp_path, c
     file = tmp_path / "passage.txt"
     file.write_text(PASSAGE, encoding="utf-8")
     questions = ("Who?", "When?")
-    answers = ask(AskOptions(model=make_bundle(), question=questions, context=file, json=True, threads=1))
+    answers = ask(
+        AskOptions(model=make_bundle(), question=questions, context=(str(file),), json=True, threads=1)
+    )
     results = json.loads(capsys.readouterr().out)
     assert [result["question"] for result in results] == list(questions)
     assert [result["answer"] for result in results] == [answer.text for answer in answers]
-    assert ask(AskOptions(model=make_bundle(), question=questions, context=file, threads=1)) == answers
-    blocks = [as_text(q, a, PASSAGE, str(file)) for q, a in zip(questions, answers, strict=True)]
+    assert (
+        ask(AskOptions(model=make_bundle(), question=questions, context=(str(file),), threads=1)) == answers
+    )
+    texts = read_texts([str(file)])
+    blocks = [answer_text(q, a, texts) for q, a in zip(questions, answers, strict=True)]
     assert capsys.readouterr().out == "\n\n".join(blocks) + "\n"
 
 
 def test_what_was_left_out_of_a_long_text_is_said(make_bundle, tmp_path, capsys):
     file = tmp_path / "passage.txt"
     file.write_text("Ada Lovelace wrote it in 1843. " * 700, encoding="utf-8")
-    ask(AskOptions(model=make_bundle(), question=("Who?", "When?"), context=file, json=True, threads=1))
+    ask(
+        AskOptions(
+            model=make_bundle(), question=("Who?", "When?"), context=(str(file),), json=True, threads=1
+        )
+    )
     result = json.loads(capsys.readouterr().out)[0]
     assert result["n_windows"] == 16 < result["n_windows_in_text"]
-    ask(AskOptions(model=make_bundle(), question=("Who?",), context=file, threads=1))
+    ask(AskOptions(model=make_bundle(), question=("Who?",), context=(str(file),), threads=1))
     told = f"read the 16 of {result['n_windows_in_text']} windows that share most with the question"
     assert capsys.readouterr().out.endswith(f"  {told}; --read-all reads all\n")
-    ask(AskOptions(model=make_bundle(), question=("Who?",), context=file, read_all=True, threads=1))
+    ask(AskOptions(model=make_bundle(), question=("Who?",), context=(str(file),), read_all=True, threads=1))
     assert "windows" not in capsys.readouterr().out
 
 
@@ -82,14 +100,18 @@ def test_a_question_that_is_cut_is_said(make_bundle, tmp_path, capsys):
     file.write_text(PASSAGE, encoding="utf-8")
     longest = open_bundle(make_bundle()).settings.max_question_length
     for n, note in ((longest, False), (longest + 1, True)):
-        ask(AskOptions(model=make_bundle(), question=("who " * n,), context=file, threads=1))
+        ask(AskOptions(model=make_bundle(), question=("who " * n,), context=(str(file),), threads=1))
         told = f"  question truncated to {longest} of {n} tokens; shorten it\n"
         assert capsys.readouterr().out.endswith(told) == note
 
 
 def test_the_readme_shows_what_is_printed(capsys):
     """With the shipped model; the share is of this release of LiteRT, so its digits are left out."""
-    ask(AskOptions(question=("Who stayed in orbit?",), context=ROOT / "docs" / "apollo.txt", threads=1))
+    ask(
+        AskOptions(
+            question=("Who stayed in orbit?",), context=(str(ROOT / "docs" / "apollo.txt"),), threads=1
+        )
+    )
     printed = capsys.readouterr().out.replace(f"{ROOT}/", "")
     shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("    Who stayed in orbit?\n")[2]
     for line in printed.splitlines()[1:4]:
@@ -113,22 +135,30 @@ YEAR = Answer("1843", 50, 54, 2.0, 0.0625)
 NOTHING = Answer("", None, None, 3.0, 0.3125)
 
 
+def texts_of(**contents):
+    return Texts([Document(f"{name}.txt", text) for name, text in contents.items()])
+
+
 def given(answer, *alternatives):
     return Answer(answer.text, answer.start, answer.end, answer.score, answer.probability, alternatives)
 
 
 def test_an_answer_is_shown_in_its_place():
-    assert as_text("Who wrote\nit?", given(LOVELACE, NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+    assert answer_text(
+        "Who wrote\nit?", given(LOVELACE, NOTHING, ADA, YEAR), texts_of(p=PASSAGE)
+    ).splitlines() == [
         "Who wrote it?",
         "  Lovelace (50.0%)",
         "  p.txt:2, characters 22-30",
         "  Programs are old. Ada >>Lovelace<< wrote the first in 1843.",
-        "  or: no answer in this text (31.2%); Ada Lovelace (12.5%); 1843 (6.2%)",
+        "  or: no answer in this text (31.2%); 1843 (6.2%)",  # another place, not the same with a word more
     ]
 
 
 def test_no_answer_is_said_with_what_would_be_the_best():
-    assert as_text("Who?", given(NOTHING, ADA, YEAR), PASSAGE, "p.txt").splitlines() == [
+    assert answer_text(
+        "Who?", given(NOTHING, ADA, Answer("Ada", 18, 21, 2.5, 0.1), YEAR), texts_of(p=PASSAGE)
+    ).splitlines() == [
         "Who?",
         "  no answer in this text (31.2%)",
         "  not sure: Ada Lovelace (12.5%)",
@@ -136,10 +166,19 @@ def test_no_answer_is_said_with_what_would_be_the_best():
         "  Programs are old. >>Ada Lovelace<< wrote the first in 1843.",
         "  or: 1843 (6.2%)",
     ]
-    assert as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), "", "p.txt") == (
-        "Who?\n  no answer in this text (100.0%)\n  p.txt is empty"
-    )
-    assert "empty" not in as_text("Who?", given(Answer("", None, None, 3.0, 1.0)), PASSAGE, "p.txt")
+    nothing = given(Answer("", None, None, 3.0, 1.0))
+    shown = "Who?\n  no answer in this text (100.0%)\n  p.txt: "
+    assert answer_text("Who?", nothing, texts_of(p="")) == f"{shown}empty"
+    assert answer_text("Who?", nothing, texts_of(p=PASSAGE)).startswith(f"{shown}has no span")
+
+
+def test_each_answer_of_several_texts_has_its_place():
+    texts = texts_of(a=PASSAGE, b="Programs.\nIn 1842")
+    other = Answer("1842", 70, 74, 1.0, 0.25)
+    shown = answer_text("When?", given(YEAR, NOTHING, other), texts).splitlines()
+    assert shown[2] == "  a.txt:3, characters 50-54"
+    assert shown[4] == "  or: no answer in these texts (31.2%); 1842 (25.0%, b.txt:2)"
+    assert answer_text("When?", given(other), texts).splitlines()[2] == "  b.txt:2, characters 13-17"
 
 
 def test_a_snippet_is_cut_between_words_and_steers_no_terminal():
@@ -161,23 +200,123 @@ def test_the_passage_comes_from_standard_input_where_no_file_is_given(make_bundl
     stdin(PASSAGE.encode())
     piped = ask(AskOptions(model=make_bundle(), question=("Who?",), threads=1))
     assert "(standard input):" in capsys.readouterr().out
-    config = AskOptions(model=make_bundle(), question=("Who?",), context=tmp_path / "p.txt", threads=1)
+    config = AskOptions(
+        model=make_bundle(), question=("Who?",), context=(str(tmp_path / "p.txt"),), threads=1
+    )
     assert piped == ask(config)
 
 
 def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b"abc\xff\xfe")
     with pytest.raises(OptionError, match=r"p: not UTF-8 text \(byte 3\)"):
-        ask(AskOptions(model=make_bundle(), question=("?",), context=tmp_path / "p"))
-    for path, what in ((tmp_path, "is a folder"), (tmp_path / "absent", "no such file")):
+        ask(AskOptions(model=make_bundle(), question=("?",), context=(str(tmp_path / "p"),)))
+    for path, what in ((tmp_path, "has no text; .*p: not UTF-8"), (tmp_path / "absent", "no such file")):
         with pytest.raises(OptionError, match=what):
-            ask(AskOptions(model=make_bundle(), question=("?",), context=path))
+            ask(AskOptions(model=make_bundle(), question=("?",), context=(str(path),)))
     stdin(b"\xff")
-    with pytest.raises(OptionError, match=r"--context -: not UTF-8 text \(byte 0\)"):
+    with pytest.raises(OptionError, match=r"\(standard input\): not UTF-8 text \(byte 0\)"):
         ask(AskOptions(model=make_bundle(), question=("?",)))
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OptionError, match="standard input is closed"):
         ask(AskOptions(model=make_bundle(), question=("?",)))
+
+
+QUESTION = "Who stayed in orbit?"
+
+
+@pytest.mark.parametrize(
+    ("words", "texts", "questions"),
+    [
+        (f"p.txt '{QUESTION}'", ["p.txt"], [QUESTION]),
+        ("p.txt folder 'tell me who stayed'", ["p.txt", "folder"], ["tell me who stayed"]),
+        ("p.txt Why?", ["p.txt"], ["Why?"]),
+        ("p.txt folder", ["p.txt", "folder"], []),
+        ("'How long?'", ["How long?"], []),  # a file of that name exists
+        ("Why?", ["-"], ["Why?"]),
+        ("- Why?", ["-"], ["Why?"]),
+        ("--question p.txt p.txt", ["p.txt"], ["p.txt"]),
+        ("--context a --context b Why?", ["a", "b"], ["Why?"]),
+        ("--context a p.txt", ["a", "p.txt"], []),
+        ("--context a --question b", ["a"], ["b"]),
+        ("p.txt --format=json --no-read-all Why?", ["p.txt"], ["Why?"]),
+        ("--mode strict p.txt --json Why?", ["p.txt"], ["Why?"]),
+        (f"p.txt '{'who ' * 90}?'", ["p.txt"], [f"{'who ' * 90}?"]),
+        ("p.txt absent.txt", "absent.txt: no such file or folder; if it is the question", None),
+        ("p.txt 'my absent notes.txt'", "my absent notes.txt: no such file or folder; if it", None),
+        ("absent", "absent: no such file or folder; if it is the question", None),
+        ("-", "no question, and standard input is the text", None),
+        ("p.txt ''", "TEXT must be a file, a folder or a question, got ''", None),
+        ("", "TEXT must be a file or folder, with a question behind it", None),
+        ("p.txt Why? --json --format answer", "--json cannot be combined with --format answer", None),
+    ],
+)
+def test_the_last_word_is_the_question_unless_it_is_a_file(words, texts, questions, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name in ("p.txt", "How long?"):
+        (tmp_path / name).write_text(PASSAGE)
+    got = []
+
+    def work():
+        return lambda options: got.extend(options.texts_and_questions())
+
+    if isinstance(texts, str):
+        monkeypatch.setattr("qa.base.cli.fail", lambda error: got.append(str(error)))
+        run_with(AskOptions, work, shlex.split(words))
+        assert got[0].startswith(texts)
+    else:
+        run_with(AskOptions, work, shlex.split(words))
+        assert got == [texts, questions]
+
+
+APOLLO = ROOT / "docs" / "apollo.txt"
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "code", "printed"),
+    [
+        ([str(APOLLO), QUESTION], "", 0, ["Michael Collins"]),
+        ([str(APOLLO), "Who painted the Mona Lisa?"], "", 1, [""]),
+        ([QUESTION], APOLLO.read_text(), 0, ["Michael Collins"]),
+        ([str(APOLLO)], f"{QUESTION}\n\nWho painted the Mona Lisa?\n", 0, ["Michael Collins", ""]),
+        ([str(APOLLO)], "", 2, []),
+        ([str(APOLLO), "Who?", "--threads", "0"], "", 2, []),
+    ],
+)
+def test_the_exit_code_says_whether_there_is_an_answer(words, typed, code, printed, stdin, capsys):
+    stdin(typed.encode())
+    status = 0
+    try:
+        run_command("ask", [*words, "--format", "answer"])
+    except SystemExit as end:
+        status = end.code
+    assert status == code
+    assert capsys.readouterr().out.splitlines() == printed
+
+
+def test_questions_are_asked_at_a_prompt_until_ctrl_d():
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "qa.ask", str(APOLLO)]
+    process = subprocess.Popen(command, stdin=follower, stdout=follower, stderr=follower, cwd=ROOT)
+    os.close(follower)
+    shown = b""
+
+    def wait_for(text):
+        nonlocal shown
+        while text not in shown:
+            shown += os.read(leader, 4096)
+        shown = shown.partition(text)[2]
+
+    wait_for(b"Ctrl-D ends")
+    for typed in (f"{QUESTION}\n".encode(), b"\x1b[A\n"):  # the second is the question before
+        wait_for(b"> ")
+        os.write(leader, typed)
+        wait_for(b"  Michael Collins (")
+        wait_for(b"  or: ")
+    wait_for(b"\n> ")
+    os.write(leader, b"\x04")
+    assert process.wait(30) == 0
+    os.close(leader)
 
 
 def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):

@@ -173,9 +173,10 @@ def test_what_is_no_bundle_is_refused(tmp_path):
         load(3)
 
 
-def test_importing_load_imports_no_library():
+@pytest.mark.parametrize("statement", ["from qa import load", "import pocketqa"])
+def test_importing_load_imports_no_library(statement):
     heavy = {"torch", "transformers", "onnxruntime", "ai_edge_litert", "numpy", "tokenizers", "tyro", "tqdm"}
-    program = f"import sys; from qa import load; print(sorted({heavy} & sys.modules.keys()))"
+    program = f"import sys; {statement}; print(sorted({heavy} & sys.modules.keys()))"
     assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
 
 

@@ -10,7 +10,7 @@ TESTS = ROOT / "tests"
 GOLDEN = TESTS / "golden"
 SAMPLES = TESTS / "samples"
 SUPPORT = TESTS / "support"
-PACKAGES = ("qa", "distill", "compress", "export", "benchmarks")
+PACKAGES = ("pocketqa", "qa", "distill", "compress", "export", "benchmarks")
 
 
 def sources():

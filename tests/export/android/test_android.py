@@ -23,13 +23,13 @@ from export.android import check as android
 from export.android.check import AndroidOptions, choose_examples
 from export.android.core_process import CoreProcess, compiled_core
 from export.android.package import append_package, describe, read_package
-from export.android.schema import MOST_SETTINGS
 from export.options import TFLiteOptions
 from export.tflite.exporter import export as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
+from qa.formats.package import MOST_SETTINGS
 from qa.models.model import QAModel
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode

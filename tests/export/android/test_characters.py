@@ -11,8 +11,8 @@ import pytest
 from tokenizers import normalizers, pre_tokenizers
 from unicode_texts import MARKS, generated_texts
 
-from export.android.characters import RANGES, character_tables
-from export.android.schema import Characters
+from export.android.characters import character_tables
+from qa.formats.package import RANGES, Characters
 
 N_TEXTS = 24_000
 NAMES = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")

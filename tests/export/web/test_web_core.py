@@ -9,8 +9,8 @@ from places import ROOT
 from web_core import NodeCore, Tally, compare_questions, compare_tokens
 
 from export.android.package import read_package
-from export.android.schema import MOST_SETTINGS
 from qa.base.errors import BundleError
+from qa.formats.package import MOST_SETTINGS
 from qa.formats.precision import PRECISIONS
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import runpy
+import shlex
 import shutil
 import subprocess
 import sys
@@ -144,11 +145,12 @@ def test_help_comes_in_three_groups_with_the_commands_own_options_first(monkeypa
     assert groups["required"] == ["--model"]
     assert groups["common"][:3] == ["--method", "--epochs", "--learning-rate"]
     assert {"--seed", "--alpha", "--importance-windows"} <= set(groups["expert"])
-    assert groups_of(shown("ask --help", monkeypatch, capsys))["required"] == ["--question"]
+    assert groups_of(shown("sample --help", monkeypatch, capsys))["required"] == ["--out", "--questions"]
 
 
 def test_positional_arguments_have_their_names(monkeypatch, capsys):
     assert groups_of(shown("table --help", monkeypatch, capsys))["required"] == ["ROWS"]
+    assert shown("ask --help", monkeypatch, capsys).startswith("usage: pocketqa ask [-h] [OPTIONS] TEXT ...")
     assert groups_of(shown("convert rows --help", monkeypatch, capsys))["required"] == ["FILE", "--out"]
 
 
@@ -219,6 +221,13 @@ def test_a_mistake_gets_one_line(words, says, monkeypatch, capsys, tmp_path):
     assert stderr.count("\n") == 1
 
 
+def test_a_subcommand_without_what_it_needs_names_its_own_help(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pocketqa", "convert", "rows", "x.csv"])
+    with pytest.raises(SystemExit):
+        main()
+    assert set(re.findall(r"(\S+ \S+ \S+) --help", capsys.readouterr().err)) == {"pocketqa convert rows"}
+
+
 def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "msgspec", None)
     for name in [name for name in sys.modules if name.startswith("benchmarks")]:
@@ -264,10 +273,36 @@ def test_bash_completes_commands_and_their_flags(completion, words, offered):
     assert sorted(found.split()) == sorted(offered)
 
 
-def test_an_installed_wheel_has_the_command(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            "-m qa.base.commands export tflite --help",
+            "error: {0}/export.py hides PocketQA's package export; ",
+        ),
+        ("-m qa.base.commands --help", "error: {0}/export.py hides PocketQA's package export; "),
+        ("-c 'import qa as own; import pocketqa'", "ImportError: {0}/own/qa.py hides PocketQA's package "),
+    ],
+)
+def test_a_users_module_that_hides_a_package_is_named(words, says, tmp_path):
+    (tmp_path / "own").mkdir()
+    for path in (tmp_path / "export.py", tmp_path / "own" / "qa.py"):
+        path.touch()
+    own = f"{tmp_path / 'own'}{os.pathsep}{ROOT}"
+    environment = {**os.environ, "PYTHONPATH": own if words.startswith("-c") else str(ROOT)}
+    command = [sys.executable, *shlex.split(words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
+    assert done.returncode in (1, 2)
+    assert done.stderr.splitlines()[-1].startswith(says.format(tmp_path))
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A virtual environment with the project's wheel, and a function that runs a program of it in a folder."""
+    tmp_path = tmp_path_factory.mktemp("installed")
     source = tmp_path / "source"
     venv = tmp_path / "venv"
-    patterns = ".* runs build *.egg-info tests android_demo docs *.jsonl __pycache__ model.[ost]*"
+    patterns = ".* runs build *.egg-info tests android_demo docs *.jsonl __pycache__ model.[os]* node_modules"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*patterns.split()))
     environment = {**os.environ, "PYTHONPATH": ""}  # which may name the source
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
@@ -277,13 +312,55 @@ def test_an_installed_wheel_has_the_command(tmp_path):
     install = [*pip, "--python", venv / "bin" / "python", "install", "--no-deps", wheel]
     subprocess.run(install, check=True, env=environment)
 
-    def say(*words):
-        command = [venv / "bin" / "pocketqa", *words]
+    def say(program, *words):
+        command = [venv / "bin" / program, *words]
         return subprocess.check_output(command, text=True, cwd=tmp_path, env=environment)
 
-    assert "distill" in say()  # without any other package
+    assert "distill" in say("pocketqa")  # without any other package
     (site_packages,) = (venv / "lib").glob("python3*/site-packages")
     (site_packages / "others.pth").write_text(sysconfig.get_path("purelib"))
-    assert "usage: pocketqa sample" in say("sample", "--help")
+    return site_packages, say
+
+
+SCRIPT = """
+import pocketqa
+from pocketqa import Answer, PocketQAError, Reader, __version__
+
+
+def ask(model: Reader) -> Answer:
+    try:
+        return model.answer("When is it due?", "The rent is 900 euros. It is due on Monday.")
+    except PocketQAError as error:
+        raise SystemExit(str(error)) from None
+
+
+answer = ask(pocketqa.load())
+start: int | None = answer.start
+print(__version__.count("."), answer.text, start)
+"""
+
+
+def test_an_installed_wheel_answers_outside_the_checkout(installed):
+    site_packages, say = installed
+    assert "usage: pocketqa sample" in say("pocketqa", "sample", "--help")
     assert (site_packages / "benchmarks" / "show" / "page.html.j2").is_file()
     assert (site_packages / "export" / "web" / "page" / "index.html").is_file()
+    assert say("python", "-c", SCRIPT) == "2 Monday 36\n"
+    models = [path.name for path in (site_packages / "pocketqa" / "models").iterdir()]
+    assert models == ["student-tflite-int8"]
+
+
+@pytest.mark.system
+def test_mypy_knows_the_types_of_an_installed_wheel(installed, tmp_path):
+    site_packages, _ = installed
+    wrong = "pocketqa.load().answer(1, '')\npocketqa.nothing\n"
+    (tmp_path / "script.py").write_text(SCRIPT + wrong)
+    python = site_packages.parents[2] / "bin" / "python"
+    words = [sys.executable, "-m", "mypy", "--strict", "--python-executable", python, "script.py"]
+    done = subprocess.run(
+        words, capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PYTHONPATH": ""}
+    )
+    assert [line.rpartition("[")[2] for line in done.stdout.splitlines()[:-1]] == [
+        "arg-type]",
+        "attr-defined]",
+    ]

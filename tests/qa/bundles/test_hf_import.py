@@ -21,10 +21,12 @@ from compress.prune.prune import prune
 from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
 from export.onnx.exporter import export as export_onnx
-from export.options import OnnxOptions
-from qa.base.errors import BundleError, DownloadError, PocketQAError
+from export.options import OnnxOptions, TFLiteOptions
+from export.tflite.exporter import export as export_tflite
+from qa.base.errors import BundleError, DownloadError, PocketQAError, UnsupportedExport
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
+from qa.bundles.next_export import say_next_export
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
@@ -300,3 +302,20 @@ def test_what_is_made_of_a_model_lies_beside_it_or_in_runs(tmp_path, monkeypatch
     assert str(output_beside("deepset/minilm", "onnx-int8")) == "runs/minilm-onnx-int8"
     assert str(output_beside("here", "pruned")) == "here-pruned"
     assert output_beside(".", "pruned") == tmp_path.with_name(f"{tmp_path.name}-pruned")
+
+
+def test_an_export_that_is_refused_names_the_checkpoint_as_it_was_given(tmp_path):
+    folder = tmp_path / "given" / "roberta-qa"
+    save_checkpoint(folder, "roberta")
+    with pytest.raises(UnsupportedExport) as caught:
+        export_tflite(TFLiteOptions(model=folder, out=tmp_path / "out"))
+    assert str(caught.value).startswith(f"{folder}: its tokenizer is BPE")
+
+
+@pytest.mark.parametrize(("family", "command"), [("roberta", "export onnx"), ("bert", "export tflite")])
+def test_the_next_export_is_one_that_takes_the_tokenizer(family, command, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["pocketqa"])
+    save_checkpoint(tmp_path / family, family)
+    bundle = open_model(tmp_path / family)
+    say_next_export(bundle)
+    assert capsys.readouterr().out == f"next: pocketqa {command} --model {bundle.path} --quantize int8\n"

@@ -11,11 +11,14 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from export.android.characters import COMBINING, MAPPINGS, RANGES
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import INPUTS, OUTPUTS
 
 PACKAGE_FORMAT = 2
+# Tables of characters.json
+RANGES = ("removed", "spaces", "ideographs", "marks", "whitespace", "punctuation")
+MAPPINGS = ("decompositions", "lowercase")
+COMBINING = "combining"
 # A damaged or hostile file must not fill a phone's memory or time.
 MOST_TOKENS = 250_000
 LONGEST_WORD = 1000  # the time per word grows with the cube of its length

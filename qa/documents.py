@@ -1,0 +1,206 @@
+"""Texts to ask about, from files, folders and standard input: plain text, HTML and PDF."""
+
+import io
+import logging
+import os
+import re
+import sys
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from qa.base.errors import OptionError, first_line
+from qa.reader import BETWEEN_TEXTS
+from qa.runtime.package import TFLITE_MAGIC
+
+STDIN = "-"
+PDF_MAGIC = b"%PDF-"
+PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
+HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
+HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
+HIDDEN = ("script", "style", "template")
+# Tags that can stand within a word.
+INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
+INLINE |= {"s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+NAMED_FILES = 3  # of a folder's files that cannot be read
+
+
+@dataclass(frozen=True)
+class Document:
+    """Text of a file."""
+
+    source: str
+    """File as the user named it."""
+    text: str
+    pages: tuple[int, ...] = ()
+    """Characters at which the pages of a PDF begin."""
+
+    def place(self, start: int) -> dict[str, Any]:
+        """Return where a character stands: the file, and its line or page, from 1."""
+        if self.pages:
+            return {"file": self.source, "page": bisect(self.pages, start)}
+        return {"file": self.source, "line": self.text.count("\n", 0, start) + 1}
+
+    def named_place(self, start: int) -> str:
+        """Return the place of a character as a user reads it: file:line."""
+        place = self.place(start)
+        return f"{self.source}, page {place['page']}" if self.pages else f"{self.source}:{place['line']}"
+
+
+class Texts:
+    """Documents as a reader takes them; offsets of its answers count in all, joined by BETWEEN_TEXTS."""
+
+    def __init__(self, documents: Sequence[Document]) -> None:
+        self.documents = documents
+        self.contents = [document.text for document in documents]
+        lengths = [len(text) + len(BETWEEN_TEXTS) for text in self.contents]
+        self._begins = list(accumulate(lengths, initial=0))[:-1]
+
+    @property
+    def name(self) -> str:
+        """Name of the document, or how many there are."""
+        n = len(self.documents)
+        return self.documents[0].source if n == 1 else f"{n} texts"
+
+    def find(self, start: int) -> tuple[Document, int]:
+        """Return the document of a character, and where the document begins."""
+        number = bisect(self._begins, start) - 1
+        return self.documents[number], self._begins[number]
+
+
+def read_texts(paths: Iterable[str]) -> Texts:
+    """Read files and folders, each file once; "-" is standard input.
+
+    OptionError names what is missing or no text. Files of a folder that cannot be read are named on stderr.
+    """
+    documents: list[Document] = []
+    known: set[str] = set()
+    for path in dict.fromkeys(paths):
+        if path == STDIN:
+            documents.append(_document("(standard input)", _read_stdin()))
+        elif os.path.isdir(path):
+            documents += _documents_in(path, known)
+        elif (real := os.path.realpath(path)) not in known:
+            known.add(real)
+            documents.append(_read_file(path))
+    return Texts(documents)
+
+
+def _read_file(path: str) -> Document:
+    if not os.path.exists(path):
+        raise OptionError(
+            f"{path}: no such file or folder; give texts, then one question in quotes, or --question for each"
+        )
+    return _document(path, Path(path).read_bytes())
+
+
+def _documents_in(folder: str, known: set[str]) -> list[Document]:
+    """Read every text in a folder that is not in `known`, and add it there; hidden files are left out."""
+    files = list(_files(folder))
+    if not files:
+        raise OptionError(f"{folder}: has no file; give a folder with texts")
+    documents = []
+    unread = []
+    for path in files:
+        if (real := os.path.realpath(path)) not in known:
+            known.add(real)
+            try:
+                documents.append(_read_file(path))
+            except (OptionError, OSError) as error:
+                unread.append(str(error))
+    if len(unread) == len(files):
+        raise OptionError(f"{folder}: has no text; {unread[0]}")
+    if unread:
+        more = f" and {len(unread) - NAMED_FILES} more" if len(unread) > NAMED_FILES else ""
+        named = " | ".join(unread[:NAMED_FILES])
+        print(f"{folder}: left out {len(unread)} of {len(files)} files: {named}{more}", file=sys.stderr)
+    return documents
+
+
+def _files(folder: str) -> Iterator[str]:
+    for path, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (
+            file
+            for name in sorted(names)
+            if not name.startswith(".") and os.path.isfile(file := os.path.join(path, name))
+        )
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:
+        raise OptionError("standard input is closed; give a text file")
+    if sys.stdin.isatty():
+        print("Type or paste the text; end with Ctrl-D on an empty line.", file=sys.stderr)
+    return sys.stdin.buffer.read()
+
+
+def _document(source: str, raw: bytes) -> Document:
+    if PDF_MAGIC in raw[:PDF_MAGIC_WITHIN]:
+        return _pdf(source, raw)
+    if raw[4:8] == TFLITE_MAGIC:
+        raise OptionError(f"{source}: is a model; give it with --model")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise OptionError(f"{source}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
+    if HTML_NAME.search(source) or HTML_START.match(raw):
+        page = _HTMLText()
+        page.feed(text)
+        page.close()
+        text = "".join(page.parts)
+    return Document(source, text)
+
+
+class _HTMLText(HTMLParser):
+    """Text of a page without tags, with each word on the line that it has in the file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self._line = 1
+        self._hidden = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        """Part words at a tag that is a block, and hide what is no text."""
+        if tag not in INLINE:
+            self.parts.append(" ")
+        if tag in HIDDEN and not self._hidden:
+            self._hidden = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        """Part words too."""
+        if tag not in INLINE:
+            self.parts.append(" ")
+        if tag == self._hidden:
+            self._hidden = ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep the text, after the line ends of tags and hidden parts before it."""
+        if not self._hidden:
+            self.parts.append("\n" * (self.getpos()[0] - self._line) + data)
+            self._line = max(self.getpos()[0], self._line) + data.count("\n")
+
+
+def _pdf(source: str, raw: bytes) -> Document:
+    try:
+        from pypdf import PdfReader
+    except ModuleNotFoundError:
+        raise OptionError(f"{source}: a PDF needs pypdf: pip install 'pocketqa[pdf]'") from None
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns of what it mends
+    try:
+        pages = [page.extract_text() for page in PdfReader(io.BytesIO(raw)).pages]
+    except Exception as error:  # of damage, a password, or a missing package: a dozen types
+        raise OptionError(
+            f"{source}: pypdf cannot read this PDF ({first_line(error)}); give its text"
+        ) from None
+    if not any(page.strip() for page in pages):
+        raise OptionError(f"{source}: this PDF has no text, perhaps only pictures of it; give its text")
+    # A page may hold half of a surrogate pair, which is no text.
+    clean = [page.encode(errors="replace").decode() for page in pages]
+    begins = accumulate((len(page) + 1 for page in clean), initial=0)
+    return Document(source, "\n".join(clean), tuple(begins)[:-1])

@@ -1,0 +1,58 @@
+"""A phone's file alone is a model: its package holds all that answering needs."""
+
+import json
+import shutil
+
+import pytest
+
+from qa import load
+from qa.base.commands import run_command
+from qa.base.errors import BundleError
+from qa.bundles.bundle import open_bundle
+from qa.bundles.shipped import ASKED, FOLDER
+from qa.runtime.package import open_packaged
+
+FILE = FOLDER / ASKED / "model.tflite"
+TEXT = "In spring she lived in Paris, Zu\u0308rich and 東京. [SEP] Naïve CAFÉ\u200b, 1,900 €."
+
+
+@pytest.fixture
+def lone(tmp_path, monkeypatch):
+    """The file alone in a folder, with an empty cache."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return shutil.copy(FILE, tmp_path / "phone.tflite")
+
+
+def test_the_file_alone_answers_as_its_bundle(lone, tmp_path, capsys):
+    alone = load(lone, threads=1)
+    whole = load(threads=1)
+    for question in ("Where did she live in spring?", "How much is it?"):
+        assert alone.answer(question, TEXT) == whole.answer(question, TEXT)
+    assert alone.tokenizer.encode(TEXT).ids == whole.tokenizer.encode(TEXT).ids
+    assert alone.settings == whole.settings
+    before = [path.stat().st_ino for path in (tmp_path / "home").rglob("manifest.json")]
+    (tmp_path / "p.txt").write_text(TEXT)
+    words = ["--model", str(lone), str(tmp_path / "p.txt"), "Where did she live in spring?", "--json"]
+    run_command("ask", words)
+    assert json.loads(capsys.readouterr().out)["answer"].startswith("Paris")
+    assert [path.stat().st_ino for path in (tmp_path / "home").rglob("manifest.json")] == before != []
+
+
+def test_in_its_folder_it_is_the_bundle(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert open_packaged(FILE) == open_bundle(FOLDER / ASKED)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_file_and_one_without_a_package_are_refused(lone, tmp_path):
+    data = FILE.read_bytes()
+    for content, says in (
+        (data[:-1], "phone.tflite: "),
+        (data[:5000] + b"x" + data[5001:], "phone.tflite: the model changed since it was packaged"),
+        (data[:9000], "phone.tflite: has no package"),
+        (b"no model", "phone.tflite: not a TFLite model"),
+    ):
+        (tmp_path / "phone.tflite").write_bytes(content)
+        with pytest.raises(BundleError, match=says):
+            load(lone)
+    assert not (tmp_path / "home").exists()

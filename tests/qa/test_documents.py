@@ -1,0 +1,132 @@
+"""Texts from files and folders: each word on its line or page, and what is no text is named."""
+
+import os
+import re
+import sys
+
+import pytest
+
+from qa import load
+from qa.base.errors import OptionError
+from qa.documents import Document, read_texts
+from qa.text.preselection import MOST_WINDOWS
+
+PAGE = """<!DOCTYPE html>
+<html><head><title>Rent &amp; more</title>
+<style>
+b { color: red }
+</style>
+</head><body
+ class="wide"><p>The r<b>en</b>t is<br>900 &euro;.</p><!-- a
+comment --><script>var rent = "<p>800</p>";
+</script>
+<p>It is due on Monday.</p></body></html>
+"""
+
+
+def test_a_page_is_read_as_its_text_with_each_word_on_its_line(tmp_path):
+    (tmp_path / "page").write_text(PAGE, encoding="utf-8")
+    (document,) = read_texts([str(tmp_path / "page")]).documents
+    assert " ".join(document.text.split()) == "Rent & more The rent is 900 €. It is due on Monday."
+    for word in ("more", "rent is", "900", "Monday"):
+        line = PAGE.splitlines()[document.place(document.text.index(word))["line"] - 1]
+        assert word.split()[-1] in line
+
+
+def pdf_of(*pages):
+    """A PDF by hand: a catalog, a font, and a stream for each page."""
+    kids = " ".join(f"{2 * n + 4} 0 R" for n in range(len(pages)))
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+    ]
+    for n, text in enumerate(pages):
+        drawn = f"BT /F1 12 Tf 20 700 Td ({text}) Tj ET"
+        objects.append(
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {2 * n + 5} 0 R "
+            "/Resources << /Font << /F1 3 0 R >> >> >>"
+        )
+        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
+    data = b"%PDF-1.4\n"
+    places = []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{content}\nendobj\n".encode()
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    return data + f"{end}startxref\n{len(data)}\n%%EOF\n".encode()
+
+
+def test_a_pdf_is_read_by_its_pages(tmp_path):
+    pytest.importorskip("pypdf")
+    path = tmp_path / "paper"
+    path.write_bytes(pdf_of("The rent is 900 euros.", "", "It is due on Monday."))
+    (document,) = read_texts([str(path)]).documents
+    assert " ".join(document.text.split()) == "The rent is 900 euros. It is due on Monday."
+    assert document.named_place(document.text.index("900")) == f"{path}, page 1"
+    assert document.place(document.text.index("Monday")) == {"file": str(path), "page": 3}
+    for damaged, what in ((pdf_of(""), "has no text"), (path.read_bytes()[:80], "cannot read this PDF")):
+        path.write_bytes(damaged)
+        with pytest.raises(OptionError, match=what):
+            read_texts([str(path)])
+
+
+def test_a_pdf_without_pypdf_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    (tmp_path / "paper.txt").write_bytes(pdf_of("The rent is 900 euros."))
+    with pytest.raises(
+        OptionError, match=re.escape("paper.txt: a PDF needs pypdf: pip install 'pocketqa[pdf]'")
+    ):
+        read_texts([str(tmp_path / "paper.txt")])
+
+
+def test_a_folder_is_all_its_texts_and_the_rest_is_named(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "notes/b.txt": b"b",
+        "notes/a/c.md": b"c",
+        "notes/.git/x": b"x",
+        "notes/.y": b"y",
+        "top.txt": b"t",
+    }
+    for name, content in {**files, "notes/z.png": b"\x89PNG"}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    os.symlink("b.txt", tmp_path / "notes" / "same.txt")
+    os.symlink(tmp_path, tmp_path / "notes" / "circle")
+    texts = read_texts(["top.txt", "notes", "notes/a/c.md", "top.txt"])
+    assert [d.source for d in texts.documents] == ["top.txt", "notes/b.txt", "notes/a/c.md"]
+    told = capsys.readouterr().err
+    assert re.match(r"notes: left out 1 of \d files: notes/z.png: not UTF-8 text \(byte 0\)", told)
+    assert told.count("\n") == 1
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(OptionError, match="empty: has no file"):
+        read_texts(["top.txt", "empty"])
+
+
+def test_a_model_given_as_a_text_is_refused(tmp_path):
+    (tmp_path / "m").write_bytes(b"\x1c\0\0\0TFL3\0")
+    with pytest.raises(OptionError, match="is a model; give it with --model"):
+        read_texts([str(tmp_path / "m")])
+
+
+def test_several_texts_are_read_as_one_long_one_and_no_answer_spans_two(make_bundle):
+    """The windows of a text are its own, and the 16 best are those of all."""
+    model = load(make_bundle(), threads=1)
+    texts = [f"The harbour number {n} is in Kiel." for n in range(30)]
+    texts[11] = "Nobody knows. " * 300
+    reading = model.read([("Where is harbour number 7?", texts), ("Where?", "Kiel")])
+    assert reading.n_windows == [MOST_WINDOWS, 1]
+    assert reading.n_windows_in_text[0] == 29 + model.read([("?", texts[11])]).n_windows_in_text[0]
+    passage = "\n\n".join(texts)
+    for answer in (reading.answers[0], *reading.answers[0].alternatives):
+        assert passage[answer.start : answer.end] == answer.text
+        assert "\n\n" not in answer.text
+    alone = model.answer("Where?", "In Kiel")
+    assert model.answer("Where?", ["In Kiel"]) == alone
+    assert model.answer("Where?", ["", "In Kiel"]).text == alone.text
+    with pytest.raises(OptionError, match="the context of pair 0 must be a text or a list of texts"):
+        model.answer("Where?", [])
+    assert Document("a", "x\ny").place(2) == {"file": "a", "line": 2}

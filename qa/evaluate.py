@@ -22,6 +22,7 @@ from qa.base.files import check_not_an_input, check_writable, file_sha256, write
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
+from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions
 from qa.data.squad import Example, read_predictions, read_squad
@@ -106,6 +107,11 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
             print(f"{data}: {line}", file=sys.stderr)
         result = evaluate_bundle(options, replace(bundle, settings=settings), data, examples)
         result["null_threshold"] = settings.null_threshold
+        overlap = train_overlap(bundle, file_sha256(data), examples)
+        if overlap is not None:
+            result["train_overlap"] = overlap
+        if line := overlap_line(overlap):
+            print(f"{data}: {line}", file=sys.stderr)
         if options.null_threshold is None:
             result["mode"] = options.mode
             if tuning := bundle.manifest.tuning:

@@ -21,6 +21,7 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
+from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
@@ -70,6 +71,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     model.accuracy = Accuracy(**run.common(model), **scores)
     for key, value in relations(run, model).items():
         setattr(model.accuracy, key, value)
+    if line := overlap_line(model.accuracy.train_overlap):
+        note(f"{model.name}: {line}")
     if known is None or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
 
@@ -182,14 +185,13 @@ def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """Return F1's interval, F1 retained against the baseline, and the agreement with the parent or the
-    baseline.
+    """Return F1's interval, F1 retained, the agreement with the parent or the baseline, and the overlap.
 
     Intervals need the answers kept, of the baseline too; that of F1 retained is paired question by question.
     """
     base = run.baseline
     answers = _answers(run, model.sha256)
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"train_overlap": train_overlap(model.bundle, run.data.sha256, run.examples)}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)
         fields |= _intervals(run.examples, answers, base_answers)

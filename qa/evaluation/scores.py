@@ -8,6 +8,7 @@ import numpy as np
 
 from qa.bundles.bundle import ModelFolder
 from qa.bundles.manifest import Scores
+from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import question_scores
 from qa.data.squad import Example, read_squad
@@ -45,6 +46,7 @@ def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
     by_question = [question_scores(e, answer_text(e, p, threshold)) for e, p in pairs]
     articles = [e.title for e in data.examples]
     facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
+    facts["train_overlap"] = TrainedOn.read(model.path).overlap(data.examples)
     (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)
     if resampled == "articles":
         facts |= {"exact_interval": (exact.low, exact.high), "f1_interval": (f1.low, f1.high)}

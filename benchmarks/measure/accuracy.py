@@ -22,11 +22,11 @@ from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
-from qa.data.metrics import question_scores
+from qa.data.metrics import question_scores, scores_by_question
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
-from qa.evaluation.predict import answer_text, evaluate_runtime
+from qa.evaluation.predict import answer_texts, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
 from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
@@ -133,7 +133,7 @@ def evaluate(
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
     scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
-    answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
+    answers = answer_texts(examples, predictions, threshold)
     by_category = category_scores(examples, answers)
     return score_fields({**scores, "by_category": by_category}, threshold), answers
 
@@ -179,9 +179,7 @@ def load_answers(path: Path) -> Answers | None:
 
 def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
     """Return the F1 (Q,) of every question in percent; a missing answer has 0."""
-    return np.array(
-        [100.0 * question_scores(e, answers[e.id])[1] if e.id in answers else 0.0 for e in examples]
-    )
+    return np.array([100.0 * f1 for _, f1 in scores_by_question(examples, answers)])
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:

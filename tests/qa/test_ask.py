@@ -13,7 +13,6 @@ from places import ROOT
 from qa.ask import AskOptions, as_text, ask, snippet
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
-from qa.evaluate import EvaluateOptions, evaluate
 from qa.reader import Answer
 from qa.runtime.engines import run_length
 
@@ -178,17 +177,6 @@ def test_a_passage_that_is_no_text_is_refused(make_bundle, stdin, tmp_path, monk
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(OptionError, match="standard input is closed"):
         ask(AskOptions(model=make_bundle(), question=("?",)))
-
-
-def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):
-    out = tmp_path / "predictions.json"
-    result = evaluate(EvaluateOptions(data=str(small_squad), model=make_bundle(), out=out))
-    assert json.loads(capsys.readouterr().out) == result
-    assert list(result)[:3] == ["exact", "f1", "total"]
-    answerable = {"HasAns_exact", "HasAns_f1", "HasAns_total"}
-    assert answerable | {"n_windows", "best_f1", "best_f1_thresh"} <= result.keys()
-    scored = evaluate(EvaluateOptions(data=str(small_squad), predictions=out))
-    assert scored == {key: result[key] for key in scored}
 
 
 def test_smallest_length_that_fits():

@@ -36,8 +36,13 @@ class _Unplaced(Exception):
     """An answer that is at no certain place; its arguments are the reason and what was seen."""
 
 
-def convert(file: str, records: list[Record], report: Report) -> list[dict[str, Any]]:
-    """Return SQuAD articles, one a title; records without a usable answer go to `report`."""
+def convert(
+    file: str, records: list[Record], report: Report, *, to_score: bool = False
+) -> list[dict[str, Any]]:
+    """Return SQuAD articles, one a title; records without a usable answer go to `report`.
+
+    `to_score` takes the first of several places of an answer: a score needs none.
+    """
     articles: dict[str, dict[str, dict[str, Any]]] = {}
     seen: set[str] = set()
     for record in records:
@@ -54,7 +59,7 @@ def convert(file: str, records: list[Record], report: Report) -> list[dict[str, 
             continue
         try:
             given = list(_given(record.fields))
-            placed = [_place(text, start, context) for text, start in given]
+            placed = [_place(text, start, context, to_score=to_score) for text, start in given]
         except _Unplaced as error:
             report.drop(Path(file), record.place, item, *error.args)
             continue
@@ -100,15 +105,18 @@ def _answer(text: object, start: object) -> tuple[str, int | None]:
     return text, start if isinstance(start, int) and start >= 0 else None
 
 
-def _place(text: str, start: int | None, context: str) -> tuple[str, int]:
-    """Return the answer and its start: the given one where the text is there, else its only occurrence."""
+def _place(text: str, start: int | None, context: str, *, to_score: bool) -> tuple[str, int]:
+    """Return the answer and its start: the given one where the text is there, else its only occurrence.
+
+    The first occurrence does where answers are only scored.
+    """
     if start is not None and context[start : start + len(text)] == text:
         return text, start
     text = text.strip()
     first = context.find(text)
     if first < 0:
         raise _Unplaced("answer does not occur in its context", text)
-    if context.find(text, first + 1) >= 0:
+    if not to_score and context.find(text, first + 1) >= 0:
         raise _Unplaced("answer occurs several times; give answer_start", text)
     return text, first
 
@@ -120,7 +128,8 @@ def convert_rows(options: RowsOptions) -> Report:
     return finish(options.out, articles, VERSION, report)
 
 
-def convert_silently(path: Path, out: Path, split: str) -> None:
-    """Convert as `convert_rows` does, and print nothing."""
+def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> None:
+    """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing."""
     report = Report()
-    write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)
+    articles = convert(str(path), read_records(str(path), split), report, to_score=to_score)
+    write(out, articles, VERSION, report)

@@ -94,6 +94,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     scored = export(OnnxOptions(out=tmp_path / "scored", eval_data=data, **int8))
     found = evaluate(EvaluateOptions(data, scored.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", None)
+    assert (found.pop("answered"), len(found.pop("f1_interval"))) == (24, 2)
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (
         f"| scored | {others.name} | 24 | {scored.manifest.scores.n_articles} | "

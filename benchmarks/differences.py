@@ -8,7 +8,7 @@ Models whose names differ only in -seed0, -seed1 are one line: the mean over the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ import tyro
 
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
-from benchmarks.show.differences import Scores, by_seed, difference_table
+from benchmarks.show.differences import Scores, by_seed, difference_table, split_seed
+from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.tables import check_markers, show
 from qa.base.cli import check_option
 from qa.base.commands import run_command
@@ -51,17 +52,22 @@ class DifferencesOptions:
             check_markers(self.write, self.name)
 
 
-def read_f1(rows: Path, data: Path, examples: list[Example]) -> dict[str, np.ndarray]:
+def newest_scores(rows: Path, data: Path) -> dict[str, Accuracy]:
+    """Return the newest scores of every model on a data file."""
+    sha256 = file_sha256(data)
+    return {r.model: r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256}
+
+
+def read_f1(
+    rows: Path, scores: Mapping[str, Accuracy], data: Path, examples: list[Example]
+) -> dict[str, np.ndarray]:
     """Return F1 (Q,) in percent of every model whose answers to a data file are kept.
 
     OptionError when answers do not have the F1 of their result, or none are kept.
     """
     from benchmarks.show.questions import kept_answers  # loads torch
 
-    sha256 = file_sha256(data)
-    scored = [r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256]
-    newest = {result.model: result for result in scored}
-    kept = {model: kept_answers(rows, result, examples) for model, result in newest.items()}
+    kept = {model: kept_answers(rows, result, examples) for model, result in scores.items()}
     f1 = {model: found[1] for model, found in kept.items() if found is not None}
     if not f1:
         raise OptionError(
@@ -87,9 +93,12 @@ def print_differences(options: DifferencesOptions) -> str:
     """Print the table, or write it into a file. Returns it as text."""
     data = resolve(options.data, "dev")
     examples = read_squad(data)
-    models = chosen(options, by_seed(read_f1(options.rows, data, examples)))
+    scores = newest_scores(options.rows, data)
+    models = chosen(options, by_seed(read_f1(options.rows, scores, data, examples)))
     articles = [example.title for example in examples]
     table = difference_table(models, options.baseline, articles, data.name)
+    overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
+    table = replace(table, footnotes=(*table.footnotes, *overlaps))
     return show([table], options.write, options.name)
 
 

@@ -1,7 +1,7 @@
-"""Reliability plots of evaluations: how often results of each probability were right, one plot for each file.
+"""Reliability plots: how often results of each probability were right, one plot for each calibrated model.
 
-python -m qa.evaluate --data dev-v2.0.json --model BUNDLE > dev.json
-python -m benchmarks.reliability dev.json other.json --plot reliability.svg
+python benchmarks/compare.py BUNDLE --data dev-v2.0.json --rows dev.jsonl --skip-latency
+python -m benchmarks.reliability dev.jsonl --plot reliability.svg
 """
 
 from dataclasses import dataclass
@@ -17,13 +17,15 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, write_whole
 
 
-class Evaluated(msgspec.Struct):
-    """Part of an evaluation that the plot shows."""
+class Scores(msgspec.Struct):
+    """Part of a line of results that the plot shows; without bins, the line has no probabilities."""
 
-    reliability: Bins
-    uncalibrated_reliability: Bins
-    calibration_error: float
-    uncalibrated_calibration_error: float
+    model: str = ""
+    """Name of the model; evaluations of version 0.2 and before have none, and go by their file."""
+    reliability: Bins = ()
+    uncalibrated_reliability: Bins = ()
+    calibration_error: float = 0.0
+    uncalibrated_calibration_error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class ReliabilityOptions:
     """Draw how often results of each probability were right."""
 
     results: tyro.conf.Positional[tuple[Path, ...]]
-    """Files with the output of python -m qa.evaluate for calibrated models."""
+    """Files of results of compare.py with calibrated models."""
     plot: Path
     """SVG file to draw into."""
 
@@ -41,19 +43,21 @@ class ReliabilityOptions:
         check_not_an_input(self.plot, "--plot", self.results)
 
 
-def read_result(path: Path) -> Evaluated:
-    """Read an evaluation; OptionError, which names the file, for anything else."""
+def read_scores(path: Path) -> dict[str, Scores]:
+    """Return the newest scores of every calibrated model of a file; OptionError without any."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Evaluated)
+        lines = [msgspec.json.decode(line, type=Scores) for line in path.read_bytes().splitlines()]
     except msgspec.DecodeError as error:
-        raise OptionError(
-            f"{path}: not an evaluation of a calibrated model ({error}); give what qa.evaluate printed"
-        ) from None
+        raise OptionError(f"{path}: not a file of results ({error}); give one of compare.py") from None
+    calibrated = {line.model or path.stem: line for line in lines if line.reliability}
+    if not calibrated:
+        raise OptionError(f"{path}: has no scores of a calibrated model; score one with compare.py")
+    return calibrated
 
 
 def print_reliability(options: ReliabilityOptions) -> None:
     """Draw the plots, and print the calibration errors."""
-    results = [(path.stem, read_result(path)) for path in options.results]
+    results = [pair for path in options.results for pair in read_scores(path).items()]
     panels = [
         reliability_panel(name, result.reliability, result.uncalibrated_reliability)
         for name, result in results

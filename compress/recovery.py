@@ -81,8 +81,9 @@ class Recovery:
     def save(self, trainer: Trainer | None, **made: Any) -> Bundle:
         """Save the model with the fields of Made that say how it was made, and print a line about it."""
         parent = self.parent
-        start = Start(self.model, parent.path, parent.settings, parent, parent.sha256)
-        teacher = self.teacher.bundle.as_teacher(parent)
-        bundle = self.making.save(start, self.splits, Made(teacher=teacher, **made), trainer)
+        teacher = self.teacher.bundle
+        start = Start(self.model, parent.path, parent.settings, parent, parent.sha256, teacher=teacher)
+        made_with = Made(teacher=teacher.as_teacher(parent), **made)
+        bundle = self.making.save(start, self.splits, made_with, trainer)
         print(summary(bundle))
         return bundle

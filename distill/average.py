@@ -90,7 +90,7 @@ def average(options: AverageOptions) -> Bundle:
         ancestors=list(ancestors.values()),
         parameters=bundles[0].manifest.parameters,
     )
-    model = derive(mean_model(bundles), options.out, bundles[0], record)
+    model = derive(mean_model(bundles), options.out, bundles[0], record, averaged=bundles)
     print(f"{model.path}: the mean of {len(bundles)} models")
     say_next_export(model)
     return model

@@ -21,6 +21,7 @@ from qa.base.errors import BundleError
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
+from qa.bundles.trained_on import TrainedOn, overlap_line
 from qa.data.datasets import data_reference
 from qa.data.squad import Example
 from qa.evaluation.threshold import save_held_out, too_few
@@ -46,6 +47,8 @@ class Start:
     """What was done to it so far."""
     adapter: Mapping[str, Tensor] | None = None
     """Values that LoRA starts from."""
+    teacher: Bundle | None = None
+    """The bundle whose answers it learns, if any."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,7 @@ class Making:
             record,
             tokenizer=start.tokenizer,
             settings=keep_threshold(start.settings, start.parent, splits.held_out),
+            trained_on=TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher),
             add_files=add_files,
             eval_data=splits.eval,
         )
@@ -199,4 +203,5 @@ def summary(bundle: Bundle) -> str:
     if scores := bundle.manifest.scores:
         on = f"{scores.total} questions of {scores.data.name}"
         line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
+        line = "; ".join(filter(None, [line, overlap_line(scores.train_overlap)]))
     return line

@@ -1,6 +1,6 @@
 """Save a model as a bundle: with a threshold tuned for it, and scores."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.bundles.manifest import StageRecord
+from qa.bundles.trained_on import TrainedOn
 from qa.evaluation.scores import EvalData, scores_of
 from qa.evaluation.threshold import copy_held_out, tune_for_bundle
 from qa.models.model import QAModel
@@ -25,6 +26,7 @@ def save_bundle(
     *,
     tokenizer: Path,
     settings: QASettings,
+    trained_on: TrainedOn,
     add_files: Callable[[Path], None],
     columns: Mapping[str, Tensor] | None = None,
     eval_data: EvalData | None = None,
@@ -38,6 +40,7 @@ def save_bundle(
     with new_bundle(out, record) as draft:
         model.save_pretrained(draft.path, record.precision, columns)
         copy_tokenizer(tokenizer, draft.path, settings.max_length, model.encoder.inputs)
+        trained_on.write(draft.path)
         add_files(draft.path)
         untuned = draft.model(settings)
         runtime = load_runtime(untuned)
@@ -57,10 +60,11 @@ def derive(
     record: StageRecord,
     columns: Mapping[str, Tensor] | None = None,
     eval_data: EvalData | None = None,
+    averaged: Sequence[Bundle] = (),
 ) -> Bundle:
     """Save a model made of `parent` without training: with its tokenizer and held-out questions.
 
-    Its ancestors are those of the record, or the parent's.
+    Its ancestors are those of the record, or the parent's. `averaged` are other models it was made of.
     """
     return save_bundle(
         model,
@@ -70,6 +74,7 @@ def derive(
         ),
         tokenizer=parent.path,
         settings=parent.settings,
+        trained_on=TrainedOn.read(parent.path).with_bundles(*averaged),
         add_files=partial(copy_held_out, parent.path),
         columns=columns,
         eval_data=eval_data,

@@ -179,7 +179,7 @@ def student_start(options: DistillOptions, teacher: TeacherBundle, parent: Bundl
     model.check_windows(settings)
     if options.prunes:
         check_pruning(model, options, INSTEAD_OF_WIDTH)
-    return Start(model, tokenizer, settings, made_of, sha256, made)
+    return Start(model, tokenizer, settings, made_of, sha256, made, teacher=teacher.bundle)
 
 
 def prune(

@@ -30,6 +30,7 @@ from qa.bundles.bundle import (
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
 from qa.bundles.shipped import STUDENT, TEACHER, shipped
+from qa.bundles.trained_on import TrainedOn
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_file
@@ -117,6 +118,7 @@ class Exporter:
             raise UnsupportedExport(f"{self.source}: {error}") from None
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
+            TrainedOn.read(parent.path).write(draft.path)
             counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings)
             words, form = stored_words(reference.model, self.precision, self.options.embeddings, counts)
             if form is not None:

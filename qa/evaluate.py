@@ -1,7 +1,7 @@
-"""EM and F1 of a bundle or of a prediction file, as one JSON object with the keys of the official script.
+"""EM and F1 of a bundle or of a prediction file, in a line or as JSON, and a list of the wrong answers.
 
-python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student
-python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json
+python -m qa.evaluate --data dev-v1.1.json --model runs/demo/student --errors errors.html
+python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json --json
 """
 
 import json
@@ -13,21 +13,27 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from tyro.conf import arg
 
-from qa.base.cli import check_exclusive
+from qa.base.cli import check_exclusive, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
+from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.datasets import resolve
-from qa.data.metrics import evaluate_predictions
+from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions, read_squad
+from qa.evaluation.bootstrap import score_interval
 from qa.evaluation.calibration import calibration_scores
-from qa.evaluation.predict import answer_text, evaluate_runtime
+from qa.evaluation.coverage import coverage
+from qa.evaluation.errors import SUFFIXES, write_errors, wrong_answers
+from qa.evaluation.predict import answer_texts, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
+from qa.text.answers import Prediction
 from qa.text.long_answers import long_answers
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
@@ -46,6 +52,11 @@ class EvaluateOptions:
     out: Path | None = None
     """File for the answers of the model, in the official prediction format; after a stop, the same command
     continues."""
+    errors: Path | None = None
+    """File for a list of the wrong answers, .html or .csv: question, expected, answered, probability, and the
+    passage with the answer marked."""
+    json: bool = False
+    """Print one JSON object with the keys of the official script."""
     mode: Annotated[Mode, arg(help=MODE_HELP)] = DEFAULT_MODE
     null_threshold: float | None = None
     """No-answer threshold instead of the model's: there is no answer when null score - best score exceeds
@@ -65,53 +76,110 @@ class EvaluateOptions:
         check_exclusive(mode and own_threshold, f"--mode {self.mode}", "--null-threshold")
         if self.out is not None:
             check_writable(self.out, "--out")
+        if self.errors is not None:
+            formats = " or ".join(SUFFIXES)
+            check_option(self.errors.suffix in SUFFIXES, "--errors", self.errors, f"a file in {formats}")
+            check_option(self.errors != self.out, "--errors", self.errors, "another than --out")
+            check_writable(self.errors, "--errors")
 
 
-def evaluate_bundle(
+def predictions_of(
     options: EvaluateOptions, bundle: Bundle, data: Path, examples: Sequence[Example]
-) -> dict[str, Any]:
-    """Score a bundle and write its answers to --out; after a stop, the same command continues."""
+) -> tuple[dict[str, Any], list[Prediction]]:
+    """Run a bundle and write its answers to --out; after a stop, the same command continues.
+
+    Returns scores and predictions.
+    """
     runtime = load_runtime(bundle)
     if options.out is None:
-        result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
-        return result | calibration_scores(examples, predictions, bundle.settings)
+        return evaluate_runtime(runtime, bundle, examples, progress=True)
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
     with closing(Journal(options.out, run)) as journal:
         try:
-            result, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)
+            scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)
         except KeyboardInterrupt:
             if journal.entries:
                 print(f"\nstopped; run the same command to continue from {journal.path}", file=sys.stderr)
             raise
-        threshold = bundle.settings.null_threshold
-        answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
+        answers = answer_texts(examples, predictions, bundle.settings.null_threshold)
         write_whole(options.out, json.dumps(answers, ensure_ascii=False))
         journal.remove()
-    return result | calibration_scores(examples, predictions, bundle.settings)
+    return scores, predictions
+
+
+def evaluate_model(
+    options: EvaluateOptions, data: Path, examples: Sequence[Example]
+) -> tuple[dict[str, Any], dict[str, str], list[float]]:
+    """Score the model. Returns scores, answers by question id, and the probability of each result."""
+    assert options.model is not None  # checked by __post_init__
+    bundle = open_model(options.model)
+    settings = bundle.settings.deciding(options.mode, options.null_threshold)
+    if line := long_answers(examples, bundle.tokenizer, settings):
+        print(f"{data}: {line}", file=sys.stderr)
+    result, predictions = predictions_of(options, replace(bundle, settings=settings), data, examples)
+    calibrated = calibration_scores(examples, predictions, settings)
+    result |= {name: value for name, value in calibrated.items() if not name.endswith("reliability")}
+    result["coverage_at_80"] = coverage(examples, predictions, settings)
+    threshold = settings.null_threshold
+    result["null_threshold"] = threshold
+    if options.null_threshold is None:
+        result["mode"] = options.mode
+        if tuning := bundle.manifest.tuning:
+            result["tuning"] = msgspec.to_builtins(tuning)
+    result["train_overlap"] = train_overlap(bundle, file_sha256(data), examples)
+    probabilities = [p.probability(threshold, settings.calibration) for p in predictions]
+    return result, answer_texts(examples, predictions, threshold), probabilities
 
 
 def evaluate(options: EvaluateOptions) -> dict[str, Any]:
-    """Evaluate and print one JSON object."""
+    """Evaluate, list the wrong answers where asked to, and print a line or one JSON object."""
     data = resolve(options.data, "dev")
-    if options.out is not None:
-        check_not_an_input(options.out, "--out", [data])
+    inputs = [path for path in (data, Path(options.data), options.predictions) if path is not None]
+    for flag, path in (("--out", options.out), ("--errors", options.errors)):
+        if path is not None:
+            check_not_an_input(path, flag, inputs)
     examples = read_squad(data)
-    if options.predictions is not None:
-        result: dict[str, Any] = evaluate_predictions(examples, read_predictions(options.predictions))
+    probabilities = None
+    if options.predictions is None:
+        result, answers, probabilities = evaluate_model(options, data, examples)
     else:
-        assert options.model is not None  # checked by __post_init__
-        bundle = open_model(options.model)
-        settings = bundle.settings.deciding(options.mode, options.null_threshold)
-        if line := long_answers(examples, bundle.tokenizer, settings):
-            print(f"{data}: {line}", file=sys.stderr)
-        result = evaluate_bundle(options, replace(bundle, settings=settings), data, examples)
-        result["null_threshold"] = settings.null_threshold
-        if options.null_threshold is None:
-            result["mode"] = options.mode
-            if tuning := bundle.manifest.tuning:
-                result["tuning"] = msgspec.to_builtins(tuning)
-    print(json.dumps(result, indent=1))
+        answers = read_predictions(options.predictions)
+        result = dict(evaluate_predictions(examples, answers))
+    result["answered"] = sum(bool(answers.get(e.id)) for e in examples)
+    f1 = np.array([f1 for _, f1 in scores_by_question(examples, answers)])
+    interval, _ = score_interval(100 * f1, [e.title for e in examples])
+    result["f1_interval"] = [interval.low, interval.high]
+    line = in_words(result)
+    overlap = overlap_line(result.get("train_overlap"))
+    if options.errors is not None:
+        wrong = wrong_answers(examples, answers, probabilities)
+        write_errors(options.errors, wrong, "; ".join(filter(None, [line, overlap])))
+    print(json.dumps(result, indent=1) if options.json else line)
+    if result.get("train_overlap", 0.0) is None:
+        overlap = "train-test overlap: unknown, as the model has no whole record of its training"
+    if overlap:
+        print(overlap, file=sys.stderr)
     return result
+
+
+def in_words(result: dict[str, Any]) -> str:
+    """Return the scores in a line."""
+    low, high = result["f1_interval"]
+    missing = result.get("missing", 0)
+    declined = result["total"] - result["answered"] - missing
+    parts = [
+        f"EM {result['exact']:.2f}",
+        f"F1 {result['f1']:.2f} (95 %: {low:.1f} to {high:.1f})",
+        f"{result['answered']:,} answered",
+        f"{declined:,} declined",
+    ]
+    if missing:
+        parts.append(f"{missing:,} missing")
+    if "coverage_at_80" in result:
+        parts.append(f"{result['coverage_at_80']:.1f} % can be answered at 80 % accuracy")
+    if "calibration_error" in result:
+        parts.append(f"calibration error {result['calibration_error']:.1f} points")
+    return ", ".join(parts)
 
 
 if __name__ == "__main__":

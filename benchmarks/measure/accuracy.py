@@ -21,11 +21,12 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
-from qa.data.metrics import question_scores
+from qa.bundles.trained_on import overlap_line, train_overlap
+from qa.data.metrics import question_scores, scores_by_question
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
-from qa.evaluation.predict import answer_text, evaluate_runtime
+from qa.evaluation.predict import answer_texts, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
 from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
@@ -70,6 +71,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     model.accuracy = Accuracy(**run.common(model), **scores)
     for key, value in relations(run, model).items():
         setattr(model.accuracy, key, value)
+    if line := overlap_line(model.accuracy.train_overlap):
+        note(f"{model.name}: {line}")
     if known is None or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
 
@@ -130,7 +133,7 @@ def evaluate(
     scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
     scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
-    answers = {e.id: answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)}
+    answers = answer_texts(examples, predictions, threshold)
     by_category = category_scores(examples, answers)
     return score_fields({**scores, "by_category": by_category}, threshold), answers
 
@@ -176,20 +179,17 @@ def load_answers(path: Path) -> Answers | None:
 
 def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
     """Return the F1 (Q,) of every question in percent; a missing answer has 0."""
-    return np.array(
-        [100.0 * question_scores(e, answers[e.id])[1] if e.id in answers else 0.0 for e in examples]
-    )
+    return np.array([100.0 * f1 for _, f1 in scores_by_question(examples, answers)])
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """Return F1's interval, F1 retained against the baseline, and the agreement with the parent or the
-    baseline.
+    """Return F1's interval, F1 retained, the agreement with the parent or the baseline, and the overlap.
 
     Intervals need the answers kept, of the baseline too; that of F1 retained is paired question by question.
     """
     base = run.baseline
     answers = _answers(run, model.sha256)
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"train_overlap": train_overlap(model.bundle, run.data.sha256, run.examples)}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)
         fields |= _intervals(run.examples, answers, base_answers)

@@ -22,6 +22,7 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
+from qa.bundles.trained_on import train_overlap
 from qa.evaluation.predict import predict, score
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import Logits
@@ -82,6 +83,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         **parity(windows, there, here, settings),
         "reference": f"{reference.name} on {this_host().machine}",
         "reference_f1": reference_scores["f1"],
+        "train_overlap": train_overlap(bundle, run.data.sha256, run.examples),
     }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""

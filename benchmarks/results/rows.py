@@ -158,6 +158,8 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     same_answers: float | None = None
     """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or else the baseline."""
     same_answers_as: str | None = None
+    train_overlap: float | None = None
+    """Share of questions (0 to 1) about passages that the model was trained on; None where unknown."""
     by_category: dict[str, dict[str, float]] = {}
     """exact, f1 and total by the questions' category."""
 

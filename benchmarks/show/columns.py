@@ -12,6 +12,7 @@ from qa.formats.registry import FORMATS
 
 QUICK = "†"  # follows a figure that was timed too briefly
 ANOTHER_RUN = "‡"  # follows a time from another run than the baseline's time in the table
+OVERLAP = "§"  # follows a model that is scored on passages it was trained on
 
 # Names by package. Their order is that of their colours in plots.
 RUNTIME_NAMES = {kind.package: kind.runtime for kind in FORMATS.values()} | {
@@ -60,6 +61,11 @@ def quick_mark(path: str) -> Callable[[Any], str]:
     return lambda line: QUICK if at_path(line, f"{path}.quick") else ""
 
 
+def overlap_mark(path: str) -> Callable[[Any], str]:
+    """Return a function for the mark of a model whose train-test overlap is at `path` of a line."""
+    return lambda line: OVERLAP if at_path(line, path) else ""
+
+
 def marks(path: str) -> Callable[[Any], str]:
     """Return a function for the marks of the times at `path` of a line."""
 
@@ -87,7 +93,7 @@ def x_column(heading: str, path: str) -> Column:
 
 
 # The model
-MODEL = Column("model", "entry.model")
+MODEL = Column("model", "entry.model", mark=overlap_mark("entry.train_overlap"))
 TARGET = Column("target", "entry.newest.target")
 DATA = Column("data", "entry.group.data", varied=True)
 MACHINE = Column("machine", "entry.newest.machine", varied=True)

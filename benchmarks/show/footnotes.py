@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Failure, Latency, Machine
+from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Accuracy, Failure, Latency, Machine, Result
 from benchmarks.results.stats import mean_of
-from benchmarks.show.columns import ANOTHER_RUN, QUICK, tool_of, words_of
+from benchmarks.show.columns import ANOTHER_RUN, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
@@ -29,6 +29,7 @@ def table_footnotes(group: Group, view: str) -> list[str]:
         *_scores(group, view),
         *_times(group, view, rows),
         *_intervals(group, view, rows),
+        *overlap_footnotes(group.scores),
         *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
@@ -49,6 +50,15 @@ def shown_times(group: Group, view: str) -> list[Latency]:
 def failure_footnotes(failures: Iterable[Failure | None]) -> list[str]:
     """Return a footnote for each model that could not be measured."""
     return [f"{failure.model} failed: {failure.error}" for failure in failures if failure]
+
+
+def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
+    """Explain the mark of train-test overlap, and name the models that have it."""
+    shares = {r.model: r.train_overlap for r in scores if isinstance(r, Accuracy) and r.train_overlap}
+    if shares:
+        models = listed([f"{model} {share:.2%}" for model, share in shares.items()])
+        share = f"share of questions about passages that the model was trained on: {models}"
+        yield f"{OVERLAP} train-test overlap, {share}; its scores say nothing about new texts"
 
 
 def quick_footnotes(rows: Sequence[Latency]) -> Iterator[str]:

@@ -69,6 +69,11 @@ class Entry:
         return self.accuracy.f1 if self.accuracy is not None else None
 
     @property
+    def train_overlap(self) -> float:
+        """Share of questions about passages it was trained on; 0 where unknown."""
+        return (self.accuracy.train_overlap or 0.0) if self.accuracy is not None else 0.0
+
+    @property
     def f1_with_interval(self) -> Interval | float | None:
         """F1 in percent, with its interval if known."""
         scores = self.accuracy

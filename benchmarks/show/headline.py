@@ -37,8 +37,8 @@ def best_entry(group: Group) -> tuple[Entry | None, str]:
 
 
 def _candidates(group: Group) -> list[Entry]:
-    """Return our models with all figures of a headline, except the baseline."""
-    ours = [e for e in group.entries if not e.is_baseline and not e.is_toolchain]
+    """Return our models with all figures of a headline, without the baseline and train-test overlap."""
+    ours = [e for e in group.entries if not (e.is_baseline or e.is_toolchain or e.train_overlap)]
     return [e for e in ours if e.retained is not None and e.newest.size_bytes]
 
 

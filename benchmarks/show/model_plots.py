@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.results.rows import UNPADDED, Accuracy
-from benchmarks.show.columns import package_of, tool_of, words_of
+from benchmarks.show.columns import overlap_mark, package_of, tool_of, words_of
+from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.plots import Point, Scatter, scatter_svg
 from benchmarks.show.tables import at_path, in_brackets, plural
@@ -62,6 +63,7 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         f"toolchain {tool_of(entry)}" if entry.is_toolchain else "",
         cost,
         f"F1 {accuracy.f1:.2f}{in_brackets(interval)}, {plural(accuracy.n, 'question')}",
+        next(overlap_footnotes([accuracy]), ""),
         f"precision {newest.precision}",
         f"embeddings {newest.embeddings}" if newest.embeddings else "",
         f"runtime {newest.runtime}" if newest.runtime else "",
@@ -69,12 +71,13 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         f"bundle {newest.bundle_sha256[:16]}",
     ]
     return Point(
-        newest.model,
+        newest.model + overlap_mark("train_overlap")(entry),
         x,
         accuracy.f1,
         interval,
         package_of(entry),
         newest.precision,
         hollow=entry.is_toolchain,
+        on_front=not entry.train_overlap,
         details="; ".join(filter(None, details)),
     )

@@ -85,6 +85,8 @@ class Point:
     precision: str
     hollow: bool = False
     """Drawn hollow: made by another toolchain."""
+    on_front: bool = True
+    """False where train-test overlap keeps it off the front."""
     details: str = ""
     """Description shown by a browser at the mark."""
 
@@ -107,7 +109,7 @@ class Scatter:
         """The points that no other beats in both cost and F1, smallest cost first."""
         front: list[Point] = []
         for point in sorted(self.points, key=lambda p: (p.x, -p.f1)):
-            if not front or point.f1 > front[-1].f1:
+            if point.on_front and (not front or point.f1 > front[-1].f1):
                 front.append(point)
         return front
 

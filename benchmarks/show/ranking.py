@@ -1,7 +1,7 @@
 """Rankings: our fastest export of a PyTorch bundle, and other toolchains' exports of it, the fastest first.
 
 There is a ranking for each setting: unpadded and every padded length, with one thread. Ours is the fastest of
-our exports within EQUAL_F1 of the best of them.
+our exports within EQUAL_F1 of the best of them. Models with train-test overlap are left out.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def ranking_tables(group: Group) -> list[Table]:
     bundles = (e.newest.made_from for e in group.entries if e.is_toolchain)
     tables = []
     for bundle in dict.fromkeys(filter(None, bundles)):
-        made = [e for e in group.entries if e.newest.made_from == bundle]
+        made = [e for e in group.entries if e.newest.made_from == bundle and not e.train_overlap]
         exports = [e for e in made if e.is_export]
         toolchains = [e for e in made if e.is_toolchain]
         names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_toolchain]

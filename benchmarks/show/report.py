@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from benchmarks.results.rows import AnyResult, Failure
 from benchmarks.show.columns import PAGE_MODELS, PAGE_SETTINGS, Line
-from benchmarks.show.footnotes import busy_cores, process_conditions
+from benchmarks.show.footnotes import busy_cores, overlap_footnotes, process_conditions
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.headline import best_entry, few_questions, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
@@ -195,6 +195,7 @@ HELPERS += [
     group_tables,
     headline,
     other_baselines,
+    overlap_footnotes,
     plural,
     ranking_tables,
     reliability,

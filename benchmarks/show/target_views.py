@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from benchmarks.results.rows import QEMU, SSH, UNPADDED, Failure, Latency, TargetAccuracy
 from benchmarks.results.stats import speedup
-from benchmarks.show.columns import quick_mark
+from benchmarks.show.columns import overlap_mark, quick_mark
+from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.tables import Column, Table, at_path, make_table
 from qa.evaluation.bootstrap import Interval
@@ -33,7 +34,8 @@ class TargetLine:
 
 
 COLUMNS = [
-    *(Column(name, f"result.{name}") for name in ("model", "target", "runtime", "precision")),
+    Column("model", "result.model", mark=overlap_mark("result.train_overlap")),
+    *(Column(name, f"result.{name}") for name in ("target", "runtime", "precision")),
     Column("embeddings", "result.embeddings", optional=True),
     Column("questions", "result.n", ",.0f"),
     Column("windows", "result.n_windows", ",.0f"),
@@ -68,7 +70,13 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
         machines = (f"{r.target}: {r.machine}" for r in results if r.runtime)
         references = (f"reference: {r.reference}" for r in results if isinstance(r, TargetAccuracy))
         failures = (f"{r.model} on {r.target} failed: {r.error}" for r in results if isinstance(r, Failure))
-        footnotes = [*FOOTNOTES, *dict.fromkeys(machines), *dict.fromkeys(references), *failures]
+        footnotes = [
+            *FOOTNOTES,
+            *overlap_footnotes(results),
+            *dict.fromkeys(machines),
+            *dict.fromkeys(references),
+            *failures,
+        ]
         tables.append(make_table(data, COLUMNS, lines, footnotes))
     return tables
 

@@ -42,8 +42,10 @@ SETTINGS = "qa.json"
 PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
+TRAINED_ON = "trained_on.json.gz"  # hashes of the passages trained on (qa.bundles.trained_on)
 # Files that are read besides weights and manifest.
-READ_FILES = {SETTINGS, PROBE, HELD_OUT, ADAPTER, CONFIG, "tokenizer.json", "tokenizer_config.json"}
+READ_FILES = {SETTINGS, PROBE, HELD_OUT, TRAINED_ON, ADAPTER, CONFIG}
+READ_FILES |= {"tokenizer.json", "tokenizer_config.json"}
 RECORDED_PACKAGES = (
     "torch",
     "transformers",

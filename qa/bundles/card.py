@@ -112,8 +112,8 @@ def _unique(names: Iterator[str | None]) -> list[str]:
 
 
 def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
-    """Return the scores of the bundle as the hub reads them; empty when it was not scored."""
-    if scores is None:
+    """Return the scores of the bundle as the hub reads them; empty without scores on new texts."""
+    if scores is None or scores.train_overlap:
         return []
     data = scores.data
     dataset = {"type": data.dataset or "file", "name": _data_title(data), "args": {"sha256": data.sha256}}

@@ -95,6 +95,10 @@ class Scores(Struct, frozen=True):
     """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
     uncalibrated_calibration_error: float | None = None
     """The same of the softmax scores."""
+    coverage_at_80: float | None = None
+    """Share of questions, in percent, that can be answered at 80 % accuracy (`qa.evaluation.coverage`)."""
+    train_overlap: float | None = None
+    """Share of questions (0 to 1) about passages that the model was trained on; None where unknown."""
 
 
 class Tuning(Struct, frozen=True):

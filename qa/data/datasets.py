@@ -79,8 +79,9 @@ def _converted(path: Path, split: str) -> Path:
     from qa.data.convert.report import log_path
     from qa.data.convert.rows import convert_silently
 
+    to_score = split == "dev"
     split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
-    digest = hashlib.sha256(f"{split} {CONVERSION}".encode())
+    digest = hashlib.sha256(f"{split} {CONVERSION}{' to score' if to_score else ''}".encode())
     files = sorted([*path.glob("*.arrow"), *path.glob("*/*.arrow")]) if path.is_dir() else [path]
     if not files:
         raise SquadFormatError(
@@ -91,7 +92,7 @@ def _converted(path: Path, split: str) -> Path:
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
     if not out.is_file():
         out.parent.mkdir(parents=True, exist_ok=True)
-        convert_silently(path, out, split)
+        convert_silently(path, out, split, to_score=to_score)
     n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
     if n_dropped:
         print(f"{path}: {n_dropped} records are left out; {log_path(out)} lists them", file=sys.stderr)

@@ -57,16 +57,20 @@ def question_scores(example: Example, predicted: str) -> tuple[float, float]:
     return max(exact_match(g, predicted) for g in golds), max(token_f1(g, predicted) for g in golds)
 
 
+def scores_by_question(
+    examples: Sequence[Example], predictions: Mapping[str, str]
+) -> list[tuple[float, float]]:
+    """Return exact match and F1 (each 0 to 1) of every question; 0 without a prediction."""
+    return [question_scores(e, predictions[e.id]) if e.id in predictions else (0.0, 0.0) for e in examples]
+
+
 def evaluate_predictions(examples: Sequence[Example], predictions: Mapping[str, str]) -> dict[str, float]:
     """Return the official script's result, in percent: exact, f1, total, and HasAns_* and NoAns_* if any.
 
     Questions of the data without a prediction count 0; their number is added as `missing`.
     """
-    rows = []
-    for example in examples:
-        given = example.id in predictions
-        scores = question_scores(example, predictions[example.id]) if given else (0.0, 0.0)
-        rows.append((has_answer(example), *scores))
+    scores = scores_by_question(examples, predictions)
+    rows = [(has_answer(e), *pair) for e, pair in zip(examples, scores, strict=True)]
     result: dict[str, float] = _summary(rows, "")
     for prefix, wanted in (("HasAns_", True), ("NoAns_", False)):
         part = [row for row in rows if row[0] == wanted]

@@ -35,12 +35,19 @@ def answer_text(example: Example, prediction: Prediction, null_threshold: float 
     return example.context[best.start : best.end] if best else ""
 
 
+def answer_texts(
+    examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
+) -> dict[str, str]:
+    """Return the answers by question id; empty for no answer."""
+    return {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
+
+
 def score(
     examples: Sequence[Example], predictions: Sequence[Prediction], null_threshold: float | None
 ) -> dict[str, Any]:
     """Score answers with the official keys, best_f1 and best_f1_thresh included (the oracle threshold)."""
-    answers = {e.id: answer_text(e, p, null_threshold) for e, p in zip(examples, predictions, strict=True)}
-    raw = {e.id: answer_text(e, p, None) for e, p in zip(examples, predictions, strict=True)}
+    answers = answer_texts(examples, predictions, null_threshold)
+    raw = answer_texts(examples, predictions, None)
     differences = {e.id: p.null_difference for e, p in zip(examples, predictions, strict=True)}
     best_f1, threshold = best_f1_threshold(examples, raw, differences)
     return evaluate_predictions(examples, answers) | {"best_f1": best_f1, "best_f1_thresh": threshold}

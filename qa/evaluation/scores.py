@@ -8,12 +8,14 @@ import numpy as np
 
 from qa.bundles.bundle import ModelFolder
 from qa.bundles.manifest import Scores
+from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import data_reference, resolve
-from qa.data.metrics import question_scores
+from qa.data.metrics import scores_by_question
 from qa.data.squad import Example, read_squad
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
-from qa.evaluation.predict import answer_text, evaluate_runtime
+from qa.evaluation.coverage import coverage
+from qa.evaluation.predict import answer_texts, evaluate_runtime
 from qa.runtime.runtimes import Runtime
 
 
@@ -40,11 +42,12 @@ def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
     """
     metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=True)
     metrics |= calibration_scores(data.examples, predictions, model.settings)
-    threshold = model.settings.null_threshold
-    pairs = zip(data.examples, predictions, strict=True)
-    by_question = [question_scores(e, answer_text(e, p, threshold)) for e, p in pairs]
+    metrics["coverage_at_80"] = coverage(data.examples, predictions, model.settings)
+    answers = answer_texts(data.examples, predictions, model.settings.null_threshold)
+    by_question = scores_by_question(data.examples, answers)
     articles = [e.title for e in data.examples]
     facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
+    facts["train_overlap"] = TrainedOn.read(model.path).overlap(data.examples)
     (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)
     if resampled == "articles":
         facts |= {"exact_interval": (exact.low, exact.high), "f1_interval": (f1.low, f1.high)}

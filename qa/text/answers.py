@@ -77,15 +77,24 @@ class Prediction:
         """Return the probability of `best`, as in `options`."""
         if not self.candidates:
             return 1.0
-        answered = self.best(null_threshold) is not None
+        if self.best(null_threshold) is not None:
+            return self.best_probability(null_threshold, calibration)
         if calibration is not None:
-            return (
-                self.answer_probability(calibration) if answered else self.no_answer_probability(calibration)
-            )
-        no_answer = 0.0
-        if null_threshold is not None:
-            no_answer = math.exp(min(self.null_difference - null_threshold, LARGEST_EXPONENT))
-        return (1.0 if answered else no_answer) / (1 / self.share + no_answer)
+            return self.no_answer_probability(calibration)
+        no_answer = self._no_answer_weight(null_threshold)
+        return no_answer / (1 / self.share + no_answer)
+
+    def best_probability(self, null_threshold: float | None, calibration: Calibration | None) -> float:
+        """Return the probability of the best candidate, as in `options`, even where it is declined."""
+        if calibration is not None:
+            return self.answer_probability(calibration)
+        return 1 / (1 / self.share + self._no_answer_weight(null_threshold))
+
+    def _no_answer_weight(self, null_threshold: float | None) -> float:
+        """Return the softmax weight of "no answer" relative to the best candidate; 0 without a threshold."""
+        if null_threshold is None:
+            return 0.0
+        return math.exp(min(self.null_difference - null_threshold, LARGEST_EXPONENT))
 
     def options(
         self, null_threshold: float | None, calibration: Calibration | None = None

@@ -25,6 +25,7 @@ from benchmarks.results.rows import Accuracy, Failure, Latency, Machine
 from export.onnx.exporter import export
 from export.options import OnnxOptions
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, open_bundle
 
 WRITE_REPORT = measure_and_show.write_report
@@ -174,6 +175,18 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
     assert scored(copy)[0].same_answers is None
     scored(teacher, parent)
     assert [(row.same_answers, row.same_answers_as) for row in scored(teacher, copy)] == [(1.0, "student")]
+
+
+def test_the_overlap_of_data_and_training_is_said_and_recorded(
+    teacher, make_bundle, scored, data, tmp_path, capsys
+):
+    trained = {"name": data.name, "sha256": file_sha256(data)}
+    tuned = rebundle(make_bundle(seed=1), tmp_path / "run" / "tuned", training_data=trained)
+    rows = scored(teacher, tuned)
+    assert [row.train_overlap for row in rows] == [None, 1.0]
+    captured = capsys.readouterr()
+    assert re.findall("(.*): train-test overlap: (.*?) of", captured.err) == [("tuned", "100.00%")]
+    assert "tuned§" in captured.out
 
 
 def test_where_all_questions_have_an_answer_every_model_answers_always(

@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmark_results import scored
+from benchmark_results import scored, timed
 from places import ROOT
 
 from benchmarks.reliability import ReliabilityOptions, print_reliability
+from benchmarks.results.files import append_result
 from benchmarks.show.groups import collect
 from benchmarks.show.report import Page
 from qa.base.errors import OptionError
@@ -28,10 +29,21 @@ def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
         assert line.startswith(f"{file.stem}: expected calibration error {result['calibration_error']:.1f} ")
 
 
+def test_results_of_a_comparison_are_drawn_by_their_newest_scores(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    bins = {"reliability": [(0.5, 0.5, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]}
+    old = {"calibration_error": 1.0, "uncalibrated_calibration_error": 2.0}
+    for result in (scored("sure", **old, **bins), timed("sure"), scored(), scored("sure", **ERRORS, **bins)):
+        append_result(rows, result)
+    print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg"))
+    (line, _) = capsys.readouterr().out.splitlines()
+    assert line.startswith("sure: expected calibration error 6.2 ")
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}', WRONG_BINS])
-def test_what_is_no_evaluation_of_a_calibrated_model_is_named(tmp_path, content):
+def test_what_has_no_scores_of_a_calibrated_model_is_named(tmp_path, content):
     (tmp_path / "dev.json").write_text(content)
-    with pytest.raises(OptionError, match=r"dev\.json: not an evaluation of a calibrated model"):
+    with pytest.raises(OptionError, match=r"dev\.json: (not a file of results|has no scores)"):
         print_reliability(ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "plot.svg"))
     with pytest.raises(OptionError, match=r"--plot .*is an input"):
         ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "dev.json")

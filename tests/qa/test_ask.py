@@ -20,7 +20,6 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.documents import Document, Texts, read_texts
-from qa.evaluate import EvaluateOptions, evaluate
 from qa.reader import Answer
 from qa.runtime.engines import run_length
 
@@ -317,17 +316,6 @@ def test_questions_are_asked_at_a_prompt_until_ctrl_d():
     os.write(leader, b"\x04")
     assert process.wait(30) == 0
     os.close(leader)
-
-
-def test_evaluate_prints_the_official_keys_and_writes_predictions(make_bundle, small_squad, tmp_path, capsys):
-    out = tmp_path / "predictions.json"
-    result = evaluate(EvaluateOptions(data=str(small_squad), model=make_bundle(), out=out))
-    assert json.loads(capsys.readouterr().out) == result
-    assert list(result)[:3] == ["exact", "f1", "total"]
-    answerable = {"HasAns_exact", "HasAns_f1", "HasAns_total"}
-    assert answerable | {"n_windows", "best_f1", "best_f1_thresh"} <= result.keys()
-    scored = evaluate(EvaluateOptions(data=str(small_squad), predictions=out))
-    assert scored == {key: result[key] for key in scored}
 
 
 def test_smallest_length_that_fits():

@@ -60,7 +60,6 @@ def pdf_of(*pages):
 
 
 def test_a_pdf_is_read_by_its_pages(tmp_path):
-    pytest.importorskip("pypdf")
     path = tmp_path / "paper"
     path.write_bytes(pdf_of("The rent is 900 euros.", "", "It is due on Monday."))
     (document,) = read_texts([str(path)]).documents

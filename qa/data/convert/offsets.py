@@ -86,6 +86,13 @@ def occurrences(context: str, text: str) -> list[int]:
     return found
 
 
+def first_place(context: str, text: str) -> int:
+    """Return the first place of a text, if there is one outside of longer words; else raise Unusable."""
+    places = occurrences(context, text)
+    whole = [place for place in places if not is_inside_word(context, text, place)]
+    return (whole or [only_place(context, text, None)])[0]
+
+
 def only_place(context: str, text: str, start: int | None) -> int:
     """Return the place of a text that occurs once, and not inside a longer word.
 

@@ -11,7 +11,14 @@ from tyro.conf import Positional
 
 from qa.base.errors import SquadFormatError, listed
 from qa.data.convert.cells import ANSWERS, NO_ANSWER, Number, Unusable, given_answers, is_empty, is_true
-from qa.data.convert.offsets import Counting, common_counting, is_inside_word, only_place, stands_at
+from qa.data.convert.offsets import (
+    Counting,
+    common_counting,
+    first_place,
+    is_inside_word,
+    only_place,
+    stands_at,
+)
 from qa.data.convert.report import Report, check_out, finish, write
 from qa.data.layouts import Record
 from qa.data.records import HUB, read_records
@@ -57,10 +64,13 @@ class _Asked:
     fault: Unusable | None = None
 
 
-def convert(file: str, records: list[Record], report: Report, repair: bool = False) -> list[dict[str, Any]]:
+def convert(
+    file: str, records: list[Record], report: Report, *, repair: bool = False, to_score: bool = False
+) -> list[dict[str, Any]]:
     """Return SQuAD articles, one a title; records without a usable answer go to `report`.
 
-    With `repair`, answers that are not at their answer_start move to where they certainly are.
+    With `repair`, answers that are not at their answer_start move to where they certainly are. `to_score`
+    takes the first place of an answer that is not at its start: a score needs none.
     """
     asked = [_asked(record) for record in records]
     without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
@@ -81,7 +91,9 @@ def convert(file: str, records: list[Record], report: Report, repair: bool = Fal
                 raise one.fault
             if one.id in seen_ids:
                 raise Unusable("id occurs twice")
-            placed = [_place(text, start, one.context, counting, moved) for text, start in one.answers]
+            placed = [
+                _place(text, start, one.context, counting, moved, to_score) for text, start in one.answers
+            ]
             if moved and not repair:
                 raise Unusable(
                     f"answer is not at its answer_start, but {moved[0]}; convert rows --repair moves it"
@@ -147,11 +159,13 @@ def _understood(record: Record) -> tuple[list[tuple[str, int | None]], str]:
 
 
 def _place(
-    text: str, start: int | None, context: str, counting: Counting | None, moved: list[str]
+    text: str, start: int | None, context: str, counting: Counting | None, moved: list[str], to_score: bool
 ) -> tuple[str, int]:
     """Return the answer and its start: the given one, or its certain place, which `moved` then explains."""
     place = start
-    if counting is not None and start is not None:
+    if to_score and (start is None or not stands_at(context, text, start)):
+        place = first_place(context, text.strip())
+    elif counting is not None and start is not None:
         place = counting.read(context, start)
         if place != start:
             moved.append(f"answer_start counts {counting.name}")
@@ -178,13 +192,15 @@ def convert_rows(options: RowsOptions) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
     records = read_records(options.file, options.split)
-    articles = convert(options.file, records, report, options.repair)
+    articles = convert(options.file, records, report, repair=options.repair)
     return finish(options.out, articles, VERSION, report, _made_from(options.file, records))
 
 
-def convert_silently(path: Path, out: Path, split: str) -> None:
-    """Convert as `convert_rows` does, and print nothing but what may surprise."""
+def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> None:
+    """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing but what
+    may surprise."""
     report = Report()
-    write(out, convert(str(path), read_records(str(path), split), report), VERSION, report)
+    articles = convert(str(path), read_records(str(path), split), report, to_score=to_score)
+    write(out, articles, VERSION, report)
     if n_both := report.converted[BOTH]:
         print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

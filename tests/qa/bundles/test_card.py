@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 import yaml
-from comparisons import UNTRAINED_SPANS
+from comparisons import UNTRAINED_SPANS, write_examples
 from huggingface_hub import ModelCard
 from places import ROOT
 
@@ -24,6 +24,7 @@ from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample
+from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.formats.registry import CONFIG, FORMATS
 from qa.text.settings import QASettings
@@ -63,7 +64,8 @@ def seal(tmp_path):
 
 @pytest.mark.system
 def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad, tmp_path):
-    data = str(small_squad)
+    others = write_examples(tmp_path / "eval.json", read_squad(resolve("embedded", "train"))[-24:])
+    data = str(others)
     teacher = finetune(FinetuneOptions(head="linear", eval_data=data, out=tmp_path / "t", **few))
     student = distil(DistillOptions(out=tmp_path / "run", teacher=teacher.path, student_layers=1, **few))
     int8 = {"model": student.path, "quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
@@ -86,15 +88,16 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     assert "licence unknown to PocketQA" in text
     # Scores are the teacher's, in PyTorch: the table may show them, the model index may not claim them.
     assert facts.eval_results is None
-    assert f"| t | {small_squad.name} | 24 |" in text
+    assert f"| t | {others.name} | 24 |" in text
     assert "s-onnx itself was not scored" in text
 
     scored = export(OnnxOptions(out=tmp_path / "scored", eval_data=data, **int8))
     found = evaluate(EvaluateOptions(data, scored.path))
     assert (found.pop("mode"), found.pop("null_threshold")) == ("balanced", None)
+    assert (found.pop("answered"), len(found.pop("f1_interval"))) == (24, 2)
     assert found.items() <= msgspec.to_builtins(scored.manifest.scores).items()
     assert (
-        f"| scored | {small_squad.name} | 24 | {scored.manifest.scores.n_articles} | "
+        f"| scored | {others.name} | 24 | {scored.manifest.scores.n_articles} | "
         f"{found['exact']:.2f} |" in (card_of(scored).text)
     )
     assert [one.metric_value for one in card_of(scored).data.eval_results] == [

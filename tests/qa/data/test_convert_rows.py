@@ -108,6 +108,16 @@ def test_data_takes_them_directly_and_says_what_is_left_out(tmp_path, monkeypatc
     assert "2 records are left out" in capsys.readouterr().err  # again, though nothing is converted again
 
 
+def test_scoring_takes_the_first_place_of_an_answer(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write_table(",")(tmp_path / "rows.csv")
+    examples = {e.id: e for e in read_squad(resolve(str(tmp_path / "rows.csv"), "dev"))}
+    assert list(examples) == ["a", "b", "c", "d"]
+    (answer,) = examples["d"].answers
+    assert answer.start == examples["d"].context.index("the deposit")
+    assert "1 records are left out" in capsys.readouterr().err
+
+
 def test_a_gzipped_table_is_read_too(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write_table(",")(tmp_path / "rows.csv")

@@ -1,8 +1,11 @@
-"""Evaluation by parts: the same scores as at once, and a run that was stopped goes on."""
+"""What an evaluation prints and lists; by parts, the same scores as at once, and a stopped run goes on."""
 
+import csv
 import json
+import re
 
 import pytest
+from comparisons import copied, write_examples
 
 from qa.base import progress
 from qa.base.errors import OptionError
@@ -10,12 +13,14 @@ from qa.base.files import file_sha256
 from qa.base.journal import Journal
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
-from qa.data.squad import Example, read_squad
+from qa.data.squad import Answer, Example, read_squad
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.evaluation import predict as prediction
+from qa.evaluation.errors import wrong_answers
 from qa.evaluation.predict import evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
+from qa.text.settings import Calibration
 
 
 @pytest.fixture
@@ -76,6 +81,93 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
     assert len(seen) == 1 + len(read_squad(small_squad)), "what was answered before is not asked again"
     assert config.out.read_bytes() == (tmp_path / "straight.json").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stopped.json", "straight.json"]
+
+
+def test_it_prints_a_line_or_the_official_keys_and_writes_predictions(
+    tiny_export, small_squad, tmp_path, capsys
+):
+    bundle = calibrated(tiny_export("onnx"), tmp_path / "calibrated")
+    out = tmp_path / "predictions.json"
+    result = evaluate(EvaluateOptions(str(small_squad), bundle.path, out=out, json=True))
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == result
+    assert "train-test overlap: unknown" in printed.err
+    assert list(result)[:3] == ["exact", "f1", "total"]
+    names = {"HasAns_exact", "HasAns_f1", "HasAns_total", "n_windows", "best_f1", "best_f1_thresh"}
+    assert names | {"calibration_error", "coverage_at_80", "f1_interval", "answered"} <= result.keys()
+    assert not [name for name in result if "reliability" in name]
+    scored = evaluate(EvaluateOptions(str(small_squad), predictions=out))
+    assert scored == {key: result[key] for key in scored}
+    assert capsys.readouterr().err == ""
+    evaluate(EvaluateOptions(str(small_squad), bundle.path))
+    (line,) = capsys.readouterr().out.splitlines()
+    low, high = result["f1_interval"]
+    assert low <= result["f1"] <= high
+    figures = re.findall(r"[\d.]+", line.replace("F1", ""))
+    declined = 24 - result["answered"]
+    assert figures == [
+        *(f"{result['exact']:.2f}", f"{result['f1']:.2f}", "95", f"{low:.1f}", f"{high:.1f}"),
+        *(str(result["answered"]), str(declined), f"{result['coverage_at_80']:.1f}", "80"),
+        f"{result['calibration_error']:.1f}",
+    ]
+
+
+def calibrated(bundle, out):
+    calibration = Calibration(2.0, 0.0)
+    return copied(bundle, out, null_threshold=0.0, strict_threshold=-1.0, calibration=calibration)
+
+
+TEXT = '<b>Ada</b> wrote it, "=1+1" in 1843.'
+RIGHT, WRONG, FALSE, MISSED, LEFT_OUT = (
+    Example("right", "", TEXT, "Who?", (Answer("Ada", 3), Answer("<b>Ada</b>", 0)), False),
+    Example("wrong", "", TEXT, "When?", (Answer("1843", 31), Answer("in 1843", 28)), False),
+    Example("false", "", TEXT, "Where?", (), True),
+    Example("missed", "", TEXT, "What?", (Answer("it", 17),), False),
+    Example("left out", "", TEXT, "Why?", (), True),
+)
+EXAMPLES = [RIGHT, WRONG, FALSE, MISSED, LEFT_OUT]
+ANSWERS = {"right": "the Ada", "wrong": "1+1", "false": "Ada", "missed": ""}
+
+
+def test_wrong_answers_are_listed_the_most_probable_first(tmp_path):
+    listed = wrong_answers(EXAMPLES, ANSWERS, [0.9, 0.2, 0.7, 0.4, 0.1])
+    assert [(w.id, w.expected, w.answered, w.before[-3:], w.marked, w.after[:3]) for w in listed] == [
+        ("false", "no answer", "Ada", "<b>", "Ada", "</b"),
+        ("missed", "it", "no answer", "te ", "it", ', "'),
+        ("wrong", "1843 / in 1843", "1+1", "in ", "1843", "."),
+        ("left out", "no answer", "", "43.", "", ""),
+    ]
+
+
+def test_the_list_is_written_as_csv_and_as_html(tmp_path, capsys):
+    data = write_examples(tmp_path / "data.json", EXAMPLES)
+    predictions = tmp_path / "answers.json"
+    predictions.write_text(json.dumps(ANSWERS))
+    for name in ("errors.csv", "errors.html"):
+        evaluate(EvaluateOptions(str(data), predictions=predictions, errors=tmp_path / name))
+        assert ", 3 answered, 1 declined, 1 missing" in capsys.readouterr().out
+    with open(tmp_path / "errors.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["id"] for row in rows] == ["wrong", "false", "missed", "left out"]
+    assert rows[0]["passage"] == TEXT.replace("1843", ">>1843<<")
+    assert rows[0]["probability"] == ""
+    page = (tmp_path / "errors.html").read_text(encoding="utf-8")
+    assert page.count("<article>") == 4
+    assert "&lt;b&gt;<mark>Ada</mark>&lt;/b&gt; wrote" in page
+    assert "<b>" not in page
+    assert not re.search(r"<script|\bsrc=|http:|https:", page)
+
+
+def test_a_list_of_errors_has_its_own_file_in_a_known_format(make_bundle, small_squad, tmp_path, monkeypatch):
+    options = {"data": str(small_squad), "model": make_bundle(), "out": tmp_path / "answers.csv"}
+    for name, wanted in (("errors.txt", "--errors must be a file in"), ("answers.csv", "another than --out")):
+        with pytest.raises(OptionError, match=wanted):
+            EvaluateOptions(**options, errors=tmp_path / name)
+    data = tmp_path / "data.csv"
+    data.write_text("question,context,answer\nWho?,Ada wrote it.,Ada\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(OptionError, match=r"--errors .*is an input"):
+        evaluate(EvaluateOptions(str(data), make_bundle(), errors=data))
 
 
 def test_named_data_are_scored_on_their_dev_part(make_bundle):

@@ -37,7 +37,7 @@ def questions(n, n_passages=1):
 def evaluated(model, data, articles):
     """Windows, seconds of CPU and peak MB of one `qa.evaluate`."""
     write_squad(data, articles, "linear")
-    words = [sys.executable, "-m", "qa.evaluate", "--model", str(model), "--data", str(data)]
+    words = [sys.executable, "-m", "qa.evaluate", "--model", str(model), "--data", str(data), "--json"]
     process = subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     peak_kb = 0
     pid = 0

@@ -13,10 +13,10 @@ import msgspec
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
-from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
+from qa.bundles.next_export import say_next_export
 from qa.data.datasets import EMBEDDED, data_reference, resolve
 from qa.formats.precision import GROUP_SIZES
 
@@ -71,7 +71,7 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
     after = sum(tensor.nbytes for tensor in model.state_dict().values())
     sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
     print(f"{out}: embedding table as {options.embeddings}, {sizes}")
-    say_next("export tflite", "--model", out, "--quantize", "int8")
+    say_next_export(bundle)
     return bundle
 
 

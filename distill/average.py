@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
-from qa.base.next_step import say_next
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import StageRecord
+from qa.bundles.next_export import say_next_export
 
 if TYPE_CHECKING:
     from qa.models.model import QAModel
@@ -92,7 +92,7 @@ def average(options: AverageOptions) -> Bundle:
     )
     model = derive(mean_model(bundles), options.out, bundles[0], record, averaged=bundles)
     print(f"{model.path}: the mean of {len(bundles)} models")
-    say_next("export tflite", "--model", model.path, "--quantize", "int8")
+    say_next_export(model)
     return model
 
 

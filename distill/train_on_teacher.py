@@ -21,11 +21,11 @@ from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
 from distill.train_on_gold import finetuned
 from qa.base.files import file_sha256
-from qa.base.next_step import say_next
+from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import FileReference, Made
-from qa.bundles.shipped import TEACHER, shipped
+from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS
@@ -44,7 +44,7 @@ def distil(options: DistillOptions) -> Bundle:
     bundle = making.done or distilled(options, making)
     if is_first_process():
         print(summary(bundle))
-        say_next("export tflite", "--model", out, "--quantize", "int8")
+        say_next_export(bundle)
     return bundle
 
 

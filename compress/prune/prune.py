@@ -15,8 +15,8 @@ from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.dropout import without_autocast
-from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
+from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.storage import stored
 from qa.text.features import Window
@@ -67,5 +67,5 @@ def prune(options: PruneOptions) -> Bundle:
     bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))
     print(gains(recovery.before, model, ratio))
-    say_next("export tflite", "--model", bundle.path, "--quantize", "int8")
+    say_next_export(bundle)
     return bundle

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from qa.base.errors import OptionError
-from qa.bundles.bundle import MANIFEST
 
 FOLDER = Path(__file__).resolve().parents[2] / "models"
 # PyTorch: to distil from, to export
@@ -18,7 +17,7 @@ def shipped(name: str, flag: str = "--model") -> Path:
     OptionError, which names `flag`, when the project was installed without its checkout.
     """
     path = FOLDER / name
-    if not (path / MANIFEST).is_file():
+    if not (path / "manifest.json").is_file():
         raise OptionError(
             f"{flag} must be given: {path} does not exist; the project's own models are in its checkout"
         )

@@ -64,7 +64,7 @@ def cast(options: CastOptions) -> Bundle:
     bundle = derive(model, out, parent, record, columns, eval_data)
     sizes = [b.weights.stat().st_size / 1e6 for b in (parent, bundle)]
     print(f"{out}: weights stored as {options.weights}, {sizes[0]:.1f} -> {sizes[1]:.1f} MB")
-    say_next("ask", "--model", out, "--question", "QUESTION", "--context", "TEXT_FILE")
+    say_next("compare", options.model, out)
     return bundle
 
 

@@ -17,6 +17,7 @@ from qa.base.commands import run_command
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_adapter, open_bundle, restored_bundle
+from qa.bundles.hf_import import output_beside
 from qa.formats.registry import ADAPTER
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
         model.save_pretrained(draft)
     n_parameters = adapter.manifest.parameters.total
     print(f"{options.out}: {n_parameters:,} parameters, bit for bit those that were trained")
-    say_next("logits", "--teacher", options.out, "--model", "STUDENT", "--data", "SQUAD_FILE")
+    say_next("distill", "--teacher", options.out, "--out", output_beside(options.out, "distilled"))
     return open_bundle(options.out)
 
 

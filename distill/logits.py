@@ -17,7 +17,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
-from qa.bundles.hf_import import open_model
+from qa.bundles.hf_import import open_model, output_beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,19 +82,9 @@ def compute_logits(options: LogitsOptions) -> None:
         n_known = int(logits.known.sum())
         size = (logits.known.nbytes + logits.logits.nbytes) / 1e6
         print(f"{logits.folder}: logits of {n_known:,} of {len(windows):,} windows, {size:.1f} MB")
-        say_next(
-            "distill",
-            "--teacher",
-            options.teacher,
-            "--student",
-            options.model,
-            "--data",
-            options.data,
-            "--hidden-weight",
-            0,
-            "--out",
-            "RUN",
-        )
+        models = ("--teacher", options.teacher, "--student", options.model)
+        out = output_beside(options.model, "distilled")
+        say_next("distill", *models, "--data", options.data, "--hidden-weight", 0, "--out", out)
 
 
 if __name__ == "__main__":

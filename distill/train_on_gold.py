@@ -15,7 +15,7 @@ from qa.base.cli import check_option
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, Bundle, open_adapter, open_bundle
-from qa.bundles.hf_import import open_model
+from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import FileReference, Made
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
@@ -30,7 +30,8 @@ def finetune(options: FinetuneOptions) -> Bundle:
     bundle = finetuned(options)
     if is_first_process():
         print(summary(bundle), flush=True)
-        say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", "RUN")
+        out = output_beside(bundle.path, "distilled")
+        say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", out)
     return bundle
 
 

@@ -20,11 +20,11 @@ from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
 from distill.train_on_gold import finetuned
 from qa.base.files import file_sha256
+from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import FileReference, Made
 from qa.bundles.next_export import say_next_export
-from qa.bundles.shipped import TEACHER, shipped
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS

@@ -17,6 +17,7 @@ from export.options import ExportOptions
 from export.parity import check_parity, limits_of, probe_tolerance, probe_windows, real_windows, window_logits
 from qa.base.errors import BundleError, OptionError, UnsupportedExport
 from qa.base.next_step import say_next
+from qa.base.shipped import STUDENT, TEACHER, shipped
 from qa.bundles.bundle import (
     MANIFEST,
     PROBE,
@@ -29,7 +30,6 @@ from qa.bundles.bundle import (
 )
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
-from qa.bundles.shipped import STUDENT, TEACHER, shipped
 from qa.bundles.trained_on import TrainedOn
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of

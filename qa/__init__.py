@@ -34,8 +34,8 @@ def load(
     DownloadError when the hub cannot be reached. OptionError when an argument cannot work.
     """
     from qa.base.cli import check_option
+    from qa.base.shipped import ASKED, shipped
     from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing
-    from qa.bundles.shipped import ASKED, shipped
     from qa.reader import Reader
     from qa.runtime.package import open_packaged
 

@@ -26,7 +26,7 @@ from qa.base.cli import check_exclusive, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.help import Expert
-from qa.bundles.shipped import ASKED, shipped
+from qa.base.shipped import ASKED, shipped
 from qa.documents import STDIN, Texts, read_texts
 from qa.reader import Answer, Reader, check_text
 from qa.runtime.runtimes import available_cores

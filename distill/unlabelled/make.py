@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import check_option
 from qa.base.files import check_not_an_input, check_writable
-from qa.base.next_step import say_next
+from qa.base.next_step import in_runs, say_next
+from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
-from qa.bundles.shipped import TEACHER, shipped
 from qa.data.datasets import data_reference, resolve
 from qa.data.squad import Example, read_json, read_squad, write_squad
 
@@ -82,7 +82,7 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
         f"{options.out}: {len(examples):,} questions; {n_unlabelled - n_reworded:,} with another passage and "
         f"{n_reworded:,} with a reworded one are unlabelled, {n_copies:,} are copies with answers"
     )
-    say_next("distill", "--data", options.out, "--out", "RUN")
+    say_next("distill", "--data", options.out, "--out", in_runs(options.out, "distilled"))
     return examples
 
 

@@ -20,10 +20,10 @@ from typing import Any
 from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
-from qa.base.next_step import say_next
+from qa.base.shipped import is_shipped
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord
-from qa.bundles.shipped import is_shipped
+from qa.bundles.next_export import say_next_export
 from qa.data.datasets import cache_folder
 from qa.formats.registry import CONFIG
 from qa.text.settings import QASettings
@@ -187,7 +187,7 @@ def import_model(options: CheckpointOptions) -> Bundle:
     parameters = bundle.manifest.parameters
     print(f"{bundle.path}: {parameters}")
     say_that_it_always_answers(bundle.settings, bundle.manifest)
-    say_next("distill", "--teacher", options.out, "--out", "RUN")
+    say_next_export(bundle)
     return bundle
 
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.files import check_not_an_input, check_writable
-from qa.base.next_step import say_next
+from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import data_reference, resolve
 from qa.data.squad import read_json, read_squad, write_squad
@@ -73,9 +73,9 @@ def write_sample(options: SampleOptions) -> None:
     added = f", and {n_added:,} added" if more else ""
     print(f"{options.out}: {len(found) - n_added:,} of {n_all:,} questions{added}")
     if options.split == "dev":
-        say_next("evaluate", "--data", options.out, "--model", "BUNDLE")
+        say_next_scoring(options.out)
     else:
-        say_next("finetune", "--data", options.out, "--out", "BUNDLE")
+        say_next_training(options.out)
 
 
 if __name__ == "__main__":

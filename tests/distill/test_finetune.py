@@ -15,8 +15,8 @@ from distill.train_on_gold import finetune
 from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
+from qa.base.shipped import FOLDER, STUDENT
 from qa.bundles.bundle import open_bundle
-from qa.bundles.shipped import FOLDER, STUDENT
 from qa.data.datasets import resolve
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample_main

@@ -9,8 +9,8 @@ from package_faults import RECORDED, packaged
 from page_model import export_page_model
 from places import alone, shared_folder
 
+from qa.base.shipped import ASKED
 from qa.bundles.bundle import open_bundle
-from qa.bundles.shipped import ASKED
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
 from export.tune import TuneOptions, tune
 from qa.ask import AskOptions, ask
+from qa.base import shipped
 from qa.base.errors import OptionError
-from qa.bundles import shipped
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.text.settings import Calibration

@@ -2,7 +2,7 @@
 
 from export.options import TFLiteOptions
 from export.tflite.exporter import export
-from qa.bundles import shipped
+from qa.base import shipped
 
 LENGTHS = (128, 192, 256, 384)
 

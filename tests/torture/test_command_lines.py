@@ -12,7 +12,7 @@ from material import WINDOWS
 from places import ROOT
 from stages import TRAINED, drafts, lay_out
 
-from qa.bundles import shipped
+from qa.base import shipped
 
 # Arguments that work, by module.
 COMMANDS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
-from qa.base.next_step import say_next
+from qa.base.next_step import say_next_training
 from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import check_out, log_path, tsv
 from qa.data.datasets import data_reference, resolve
@@ -218,5 +218,5 @@ def write_augmented(options: AugmentOptions) -> list[Added]:
         f"{kinds['swapped']:,} swapped between passages, {kinds['noun']:,} with one noun replaced, "
         f"{wanted:,} wanted"
     )
-    say_next("finetune", "--data", options.out, "--out", "BUNDLE")
+    say_next_training(options.out)
     return added

@@ -7,7 +7,7 @@ from typing import Any
 
 from qa.base.errors import SquadFormatError
 from qa.base.files import check_not_an_input, check_writable
-from qa.base.next_step import say_next
+from qa.base.next_step import say_next_training
 from qa.data.squad import write_squad
 
 LOG_SUFFIX = ".dropped.tsv"
@@ -106,5 +106,5 @@ def finish(
     """Write the data and the log as `write` does, print the table and the next command, return the report."""
     write(out, articles, version, report, made_from)
     print(report.table(out))
-    say_next("finetune", "--data", out, "--out", "BUNDLE")
+    say_next_training(out)
     return report

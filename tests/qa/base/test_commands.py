@@ -1,7 +1,6 @@
 """The command line `pocketqa`: the same commands as `python -m`, listed and completed without loading what
 they need."""
 
-import ast
 import contextlib
 import os
 import re
@@ -13,10 +12,9 @@ import sys
 import sysconfig
 
 import pytest
-from places import ROOT, sources
+from places import ROOT
 
 from qa.base.commands import COMMANDS, main, run_command
-from qa.base.next_step import say_next
 from qa.models.heads import HEADS
 
 
@@ -175,27 +173,6 @@ def test_version_and_help_as_words(monkeypatch, capsys):
     listed = shown("export --help", monkeypatch, capsys)
     assert "export tflite" in listed
     assert "finetune" not in listed
-
-
-def next_calls():
-    """(command, flags) of every call of say_next in the sources."""
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "say_next":
-                words = [a.value for a in node.args if isinstance(a, ast.Constant)]
-                yield words[0], [w for w in words[1:] if str(w).startswith("--")]
-
-
-@pytest.mark.parametrize(("name", "flags"), sorted({(n, tuple(f)) for n, f in next_calls()}))
-def test_a_stage_names_a_next_command_that_exists(name, flags, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["pocketqa"])
-    say_next(name, *flags)
-    assert capsys.readouterr().out.startswith(f"next: pocketqa {name} ")
-    text = shown(f"{name} --help", monkeypatch, capsys)
-    assert set(flags) <= set(re.findall(r"--[a-z-]+", text))
-    monkeypatch.setattr(sys, "argv", ["x/run.py"])
-    say_next(name, *flags)
-    assert capsys.readouterr().out.startswith(f"next: python {COMMANDS[name].typed} ")
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import json
 import msgspec
 import pytest
 
+from qa.base import shipped
 from qa.base.errors import BundleError
 from qa.bundles import bundle as bundle_module
-from qa.bundles import shipped
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, read_manifest
 from qa.bundles.manifest import Manifest, StageRecord, to_json
 from qa.text.settings import QASettings

@@ -22,8 +22,8 @@ from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
 from qa import load
 from qa.ask import AskOptions, ask
+from qa.base import shipped
 from qa.base.errors import BundleError, OptionError
-from qa.bundles import shipped
 from qa.bundles.bundle import CARD, MANIFEST, copy_bundle, open_bundle
 from qa.bundles.hf_import import output_beside
 from qa.data.datasets import resolve

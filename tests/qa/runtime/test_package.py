@@ -8,8 +8,8 @@ import pytest
 from qa import load
 from qa.base.commands import run_command
 from qa.base.errors import BundleError
+from qa.base.shipped import ASKED, FOLDER
 from qa.bundles.bundle import open_bundle
-from qa.bundles.shipped import ASKED, FOLDER
 from qa.runtime.package import open_packaged
 
 FILE = FOLDER / ASKED / "model.tflite"

@@ -6,7 +6,6 @@ A checkout has them in its folder models/. A wheel has only the one that is aske
 from pathlib import Path
 
 from qa.base.errors import OptionError
-from qa.bundles.bundle import MANIFEST
 
 _PACKAGES = Path(__file__).resolve().parents[2]
 _IN_WHEEL = _PACKAGES / "pocketqa" / "models"
@@ -23,7 +22,7 @@ def shipped(name: str, flag: str = "--model") -> Path:
     OptionError, which names `flag`, when the installation does not have it.
     """
     path = FOLDER / name
-    if not (path / MANIFEST).is_file():
+    if not (path / "manifest.json").is_file():
         raise OptionError(
             f"{flag} must be given: {path} does not exist; a wheel has {ASKED} only, a checkout all models"
         )

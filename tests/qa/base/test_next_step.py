@@ -1,0 +1,214 @@
+"""The line "next: ..." at the end of a stage: spelled as the command was started, and it runs as printed."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+import tyro
+from comparisons import write_examples
+from made_tokenizers import byte_pairs
+from places import ROOT
+
+from compress.cast import CastOptions, cast
+from compress.embeddings import EmbeddingsOptions, quantize_embeddings
+from compress.options import PruneOptions, QATOptions
+from compress.prune.prune import prune
+from compress.qat.train import train
+from distill.average import AverageOptions, average
+from distill.logits import LogitsOptions, compute_logits
+from distill.options import FinetuneOptions
+from distill.train_on_gold import finetune
+from export.options import TFLiteOptions
+from export.tflite.exporter import TFLiteExporter
+from qa.base import shipped
+from qa.base.commands import COMMANDS, split_command
+from qa.base.errors import UnsupportedExport
+from qa.base.next_step import say_next, say_next_scoring, say_next_training
+from qa.bundles.bundle import open_bundle
+from qa.bundles.hf_import import CheckpointOptions, import_model
+from qa.bundles.next_export import export_format
+from qa.data.convert.rows import RowsOptions, convert_rows
+from qa.data.origins import MINILM
+from qa.data.sample import SampleOptions, write_sample
+from qa.data.squad import read_squad
+from qa.models.model import QAModel
+
+pytestmark = pytest.mark.usefixtures("fresh_accelerate")
+UNTRAINED = {"epochs": 0, "precision": "fp32"}
+
+
+@pytest.mark.parametrize(
+    ("program", "python", "wanted"),
+    [
+        ("/bin/there/pocketqa", "python", "pocketqa compare"),
+        (".venv/bin/pocketqa", "python", ".venv/bin/pocketqa compare"),
+        ("/x/distill/run.py", "python", "python -m benchmarks.compare"),
+        ("/x/distill/run.py", ".venv/bin/python", ".venv/bin/python -m benchmarks.compare"),
+        ("-m", "/my envs/bin/python3", "'/my envs/bin/python3' -m benchmarks.compare"),
+    ],
+)
+def test_it_is_spelled_as_the_command_was_started(program, python, wanted, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [program])
+    monkeypatch.setattr(sys, "orig_argv", [python])
+    monkeypatch.setattr(shutil, "which", lambda name: f"/bin/there/{name}")
+    say_next("compare", Path.cwd() / "my model", "b")
+    assert capsys.readouterr().out == f"next: {wanted} 'my model' b\n"
+
+
+SCRIPT = Path(sysconfig.get_path("scripts")) / "pocketqa"
+
+
+@pytest.mark.parametrize(
+    "started", [f"{sys.executable} -m qa.data.sample", f"{SCRIPT} sample"], ids=["python", "pocketqa"]
+)
+def test_it_runs_as_it_is_printed(started, tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def out(line):
+        done = subprocess.run(
+            line, shell=True, capture_output=True, text=True, cwd=tmp_path, env=environment, check=True
+        )
+        return done.stdout
+
+    line = out(f"{started} --questions 2 --out 'two questions.json'").splitlines()[-1]
+    assert line.startswith(f"next: {started.partition(' ')[0]} ")
+    assert out(line.removeprefix("next: ")).startswith("EM ")
+
+
+def following(printed):
+    """The command of the last line, and its options as the command reads them: its inputs are there, its
+    output is not.
+    """
+    words = shlex.split(printed.splitlines()[-1])
+    assert words[:2] == ["next:", "pocketqa"]
+    name, arguments = split_command(words[2:])
+    options = tyro.cli(resolve_name(COMMANDS[name].options), args=arguments)
+    out = getattr(options, "out", None)
+    assert out is None or not out.exists()
+    inputs = [getattr(options, key, None) for key in ("model", "teacher", "student", "data")]
+    inputs = [*filter(None, inputs), *getattr(options, "bundles", ())]
+    assert [given for given in inputs if given not in ("embedded", MINILM) and not Path(given).exists()] == []
+    return name, options
+
+
+@pytest.fixture
+def started_by_name(monkeypatch, tmp_path):
+    """The command was started as pocketqa, in a folder of its own."""
+    monkeypatch.setattr(sys, "argv", ["pocketqa"])
+    monkeypatch.setattr(shutil, "which", lambda name: str(Path.cwd() / name))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def checkpoint_in(folder):
+    """A transformers checkpoint with the tokenizer of RoBERTa."""
+    from transformers import RobertaConfig, RobertaForQuestionAnswering
+
+    sizes = {"vocab_size": 30522, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 32}
+    config = RobertaConfig(**sizes, num_hidden_layers=1, type_vocab_size=1, max_position_embeddings=514)
+    RobertaForQuestionAnswering(config).save_pretrained(folder)
+    byte_pairs(folder)
+    return folder
+
+
+def quantization_aware(model, data, out):
+    return train(QATOptions(model=model, out=out / "q", data=data, calibration_windows=0, **UNTRAINED))
+
+
+STAGES = {
+    "sample to score": ("evaluate", lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2))),
+    "sample to train": (
+        "qat",
+        lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2, split="train")),
+    ),
+    "convert": ("qat", lambda m, d, out: convert_rows(RowsOptions(str(rows(out)), out / "mine.json"))),
+    "finetune": (
+        "distill",
+        lambda m, d, out: finetune(
+            FinetuneOptions(model=str(m()), data=d, out=out / "f", epochs=0.1, precision="fp32")
+        ),
+    ),
+    "logits": (
+        "distill",
+        lambda m, d, out: compute_logits(
+            LogitsOptions(teacher=m(), model=m(seed=1), data=d, precision="fp32", cache=out / "c")
+        ),
+    ),
+    "average": (
+        "export tflite",
+        lambda m, d, out: average(AverageOptions(models=(m(), m(seed=1)), out=out / "a")),
+    ),
+    "cast": ("compare", lambda m, d, out: cast(CastOptions(m(), out / "c"))),
+    "embeddings": (
+        "export tflite",
+        lambda m, d, out: quantize_embeddings(EmbeddingsOptions(m(), out / "e", "pq4")),
+    ),
+    "prune": (
+        "export tflite",
+        lambda m, d, out: prune(
+            PruneOptions(model=m(), out=out / "p", data=d, keep_ffn=0.5, epochs=0.05, precision="fp32")
+        ),
+    ),
+    "qat": ("export tflite", lambda m, d, out: quantization_aware(m(), d, out)),
+    "qat of RoBERTa": ("export onnx", lambda m, d, out: quantization_aware(m(encoder="roberta"), d, out)),
+    "checkpoint of RoBERTa": (
+        "export onnx",
+        lambda m, d, out: import_model(
+            CheckpointOptions(model=str(checkpoint_in(out / "hf")), out=out / "imported")
+        ),
+    ),
+}
+
+
+def rows(folder):
+    path = folder / "rows.csv"
+    path.write_text("question,context,answer\nWho?,Ada wrote it.,Ada\n")
+    return path
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_names_a_command_that_can_follow(stage, make_bundle, small_squad, started_by_name, capsys):
+    wanted, run = STAGES[stage]
+    run(make_bundle, str(small_squad), started_by_name)
+    name, options = following(capsys.readouterr().out)
+    assert name == wanted
+    if name == "export tflite":
+        exporter = TFLiteExporter(options)
+        exporter.check(QAModel.from_pretrained(exporter.source))
+
+
+def test_without_the_checkout_an_encoder_is_trained(started_by_name, monkeypatch, capsys):
+    data = write_examples(
+        started_by_name / "mine.v1.json", read_squad(ROOT / "qa/data/excerpt/squad-excerpt-dev.json.gz")[:2]
+    )
+    monkeypatch.setattr(shipped, "FOLDER", started_by_name)
+    say_next_scoring(data)
+    assert capsys.readouterr().out == ""
+    say_next_training(data)
+    name, options = following(capsys.readouterr().out)
+    assert (name, options.data, options.out) == ("finetune", "mine.v1.json", Path("runs/mine-model"))
+
+
+@pytest.mark.parametrize("encoder", ["bert", "distilbert", "electra", "roberta", "mpnet"])
+def test_the_format_is_one_that_can_hold_the_model(encoder, make_bundle, tmp_path):
+    path = make_bundle(encoder=encoder)
+    try:
+        TFLiteExporter(TFLiteOptions(model=path, out=tmp_path / "out")).check(QAModel.from_pretrained(path))
+        wanted = "tflite"
+    except UnsupportedExport:
+        wanted = "onnx"
+    assert export_format(open_bundle(path)) == wanted
+    assert wanted == ("onnx" if encoder in ("roberta", "mpnet") else "tflite")
+
+
+def test_quantization_aware_training_needs_an_export_of_its_precision(make_bundle, small_squad, tmp_path):
+    model = make_bundle(encoder="roberta")
+    options = QATOptions(model=model, out=tmp_path / "q", data=str(small_squad), quantize="int4", **UNTRAINED)
+    with pytest.raises(UnsupportedExport, match=r"int4.*--quantize int8"):
+        train(options)

@@ -27,7 +27,7 @@ TOKENIZER_FILES = (
 )
 # Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits.
 QUESTION = "Who wrote the FIRST program in 1843?"
-PASSAGE = "Ada Lovelace (born in London) did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
+PASSAGE = "Ada Lovelace (born in London), did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
 NO_TOKENIZER = "no tokenizer can be made of its files"
 SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
 STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -43,8 +43,8 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
     """
     reference = _reference(what, folder)
     tokenizer = _tokenizer(what, folder, reference)
-    _check_tokenizer_json(what, folder, tokenizer)
     pair = reference(QUESTION, PASSAGE)
+    _check_tokenizer_json(what, folder, tokenizer, pair["input_ids"])
     question, passage = (ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
     special = special_tokens(tokenizer)
     head = question_head(question, tokenizer, len(question))
@@ -132,10 +132,10 @@ def _parsed(what: str, folder: Path, text: str) -> Tokenizer:
     return prepared(tokenizer, where)
 
 
-def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer) -> None:
+def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer, pair: list[int]) -> None:
     """Raise OptionError where tokenizer.json says other tokens than its class in transformers gives.
 
-    Versions of transformers differ in which of them counts.
+    `pair` are the ids of question and passage. Versions of transformers differ in which of the two counts.
     """
     path = folder / TOKENIZER
     if not path.is_file():
@@ -153,6 +153,11 @@ def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer) -> None
         raise OptionError(
             f"{what}: {path} says other tokens than the tokenizer_class of {SETTINGS} gives; "
             'where the file is right, write "tokenizer_class": "PreTrainedTokenizerFast" there'
+        )
+    if as_said.encode(QUESTION, PASSAGE).ids != pair:
+        raise OptionError(
+            f"{what}: {path} joins question and passage otherwise (post_processor) than the tokenizer_class "
+            f"of {SETTINGS}; where the class is right, {SAVE_AS_ONE}"
         )
 
 

@@ -85,7 +85,11 @@ def check_encoder_tokenizer(what: str, folder: Path) -> None:
     tokenizer = load_tokenizer(folder)
     reference = _parsed(what, folder, _reference(what, folder).backend_tokenizer.to_str())
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
-    if any(ids_of(tokenizer, text) != ids_of(reference, text) for text in (QUESTION, PASSAGE, added)):
+    with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):
+        differ = any(
+            ids_of(tokenizer, text) != ids_of(reference, text) for text in (QUESTION, PASSAGE, added)
+        )
+    if differ:
         raise OptionError(
             f"{what}: {folder / TOKENIZER} gives other tokens than with {SETTINGS} and "
             f"added_tokens.json; {SAVE_AS_ONE}"
@@ -147,14 +151,16 @@ def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer, pair: l
             if all((parts.get(part) or {}).get("type") == kind for parts in (said, made)):
                 said[part] = made[part]
         as_said = Tokenizer.from_str(json.dumps(said))
-    as_said.no_truncation()
-    as_said.no_padding()
-    if any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE)):
+        as_said.no_truncation()
+        as_said.no_padding()
+        differ = any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
+        joined = as_said.encode(QUESTION, PASSAGE).ids
+    if differ:
         raise OptionError(
             f"{what}: {path} says other tokens than the tokenizer_class of {SETTINGS} gives; "
             'where the file is right, write "tokenizer_class": "PreTrainedTokenizerFast" there'
         )
-    if as_said.encode(QUESTION, PASSAGE).ids != pair:
+    if joined != pair:
         raise OptionError(
             f"{what}: {path} joins question and passage otherwise (post_processor) than the tokenizer_class "
             f"of {SETTINGS}; where the class is right, {SAVE_AS_ONE}"

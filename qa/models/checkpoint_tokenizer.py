@@ -27,7 +27,7 @@ TOKENIZER_FILES = (
 )
 # Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits.
 QUESTION = "Who wrote the FIRST program in 1843?"
-PASSAGE = "Ada Lovelace (born in London) did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
+PASSAGE = "Ada Lovelace (born in London), did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
 NO_TOKENIZER = "no tokenizer can be made of its files"
 SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
 STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -43,8 +43,8 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
     """
     reference = _reference(what, folder)
     tokenizer = _tokenizer(what, folder, reference)
-    _check_tokenizer_json(what, folder, tokenizer)
     pair = reference(QUESTION, PASSAGE)
+    _check_tokenizer_json(what, folder, tokenizer, pair["input_ids"])
     question, passage = (ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
     special = special_tokens(tokenizer)
     head = question_head(question, tokenizer, len(question))
@@ -85,7 +85,11 @@ def check_encoder_tokenizer(what: str, folder: Path) -> None:
     tokenizer = load_tokenizer(folder)
     reference = _parsed(what, folder, _reference(what, folder).backend_tokenizer.to_str())
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
-    if any(ids_of(tokenizer, text) != ids_of(reference, text) for text in (QUESTION, PASSAGE, added)):
+    with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):
+        differ = any(
+            ids_of(tokenizer, text) != ids_of(reference, text) for text in (QUESTION, PASSAGE, added)
+        )
+    if differ:
         raise OptionError(
             f"{what}: {folder / TOKENIZER} gives other tokens than with {SETTINGS} and "
             f"added_tokens.json; {SAVE_AS_ONE}"
@@ -132,10 +136,10 @@ def _parsed(what: str, folder: Path, text: str) -> Tokenizer:
     return prepared(tokenizer, where)
 
 
-def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer) -> None:
+def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer, pair: list[int]) -> None:
     """Raise OptionError where tokenizer.json says other tokens than its class in transformers gives.
 
-    Versions of transformers differ in which of them counts.
+    `pair` are the ids of question and passage. Versions of transformers differ in which of the two counts.
     """
     path = folder / TOKENIZER
     if not path.is_file():
@@ -147,12 +151,19 @@ def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer) -> None
             if all((parts.get(part) or {}).get("type") == kind for parts in (said, made)):
                 said[part] = made[part]
         as_said = Tokenizer.from_str(json.dumps(said))
-    as_said.no_truncation()
-    as_said.no_padding()
-    if any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE)):
+        as_said.no_truncation()
+        as_said.no_padding()
+        differ = any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
+        joined = as_said.encode(QUESTION, PASSAGE).ids
+    if differ:
         raise OptionError(
             f"{what}: {path} says other tokens than the tokenizer_class of {SETTINGS} gives; "
             'where the file is right, write "tokenizer_class": "PreTrainedTokenizerFast" there'
+        )
+    if joined != pair:
+        raise OptionError(
+            f"{what}: {path} joins question and passage otherwise (post_processor) than the tokenizer_class "
+            f"of {SETTINGS}; where the class is right, {SAVE_AS_ONE}"
         )
 
 

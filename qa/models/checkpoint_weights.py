@@ -110,12 +110,15 @@ def load_weights(what: str, folder: Path, encoder: Encoder, head: Collection[str
                 dtype=torch.float32,
                 attn_implementation="eager",
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # reported
             )
     except Exception as error:  # torch and transformers raise their own types
         raise OptionError(f"{what}: {folder} cannot be loaded ({first_line(error)})") from None
     where = f"{what}: {folder / WEIGHTS}"
     prefix = f"{model.base_model_prefix}."
     names = {f"{prefix}{key}": key for key in encoder.model.state_dict()}
+    for name, seen, wanted in sorted(info["mismatched_keys"]):
+        raise OptionError(f"{where}: {name} has the shape {list(seen)}; by config.json it is {list(wanted)}")
     missing = sorted(set(info["missing_keys"]) & {*names, *head})
     if missing:  # transformers would go on with random values
         raise OptionError(f"{where} lacks {len(missing)} weights, {missing[0]} for one")

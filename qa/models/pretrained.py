@@ -121,7 +121,8 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
     except OptionError:
         raise
     except Exception as error:  # a config.json may hold anything
-        raise OptionError(f"{where}: {first_line(error)}") from None
+        reason = " ".join(" ".join(str(error).split("\n")[:2]).split())
+        raise OptionError(f"{where}: {reason if ' ' in reason else repr(error)}") from None
 
 
 def _model_type(what: str, folder: Path) -> str:

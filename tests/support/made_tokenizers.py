@@ -48,6 +48,7 @@ def sentence_pieces(path):
         vocab_size=600, special_tokens=special, unk_token="<unk>", show_progress=False
     )
     tokenizer.train_from_iterator(passages()[:60], trainer)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     tokenizer.save(str(path / "tokenizer.json"))
 
 
@@ -63,5 +64,6 @@ def mpnet_pieces(path):
     added = [*specials, "[UNK]", "<mask>"]
     parts["model"]["vocab"] = vocabulary
     parts["added_tokens"] = [{"id": vocabulary[token], "content": token, **flags} for token in added]
-    parts["post_processor"] = None
-    Tokenizer.from_str(json.dumps(parts)).save(str(path / "tokenizer.json"))
+    tokenizer = Tokenizer.from_str(json.dumps(parts | {"post_processor": None}))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    tokenizer.save(str(path / "tokenizer.json"))

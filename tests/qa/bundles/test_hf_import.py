@@ -255,7 +255,7 @@ def small_table(folder):
         (several_parts, "it is in several parts: save it in one"),
         (change_config(model_type="xlnet"), "unknown encoder type 'xlnet'; known: bert, distilbert, electra"),
         (change_config(hidden_act="no-such"), "not a|no-such"),
-        (change_config(hidden_size=128), "cannot be loaded"),
+        (change_config(hidden_size=128), r"has the shape \[.*by config\.json it is \["),
         (truncated, r"model\.safetensors: cannot be read"),
         (no_tokenizer, "no tokenizer.json"),
         (small_table, "its tokenizer has 30,522 tokens, its embedding table 20,000 rows"),

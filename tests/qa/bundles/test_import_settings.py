@@ -173,6 +173,10 @@ def lower_cased_file(folder):
     change_json(folder / "tokenizer_config.json", do_lower_case=False)
 
 
+def no_template_for_the_class(folder):
+    change_json(folder / "tokenizer.json", post_processor=None)
+
+
 def other_template(folder):
     change_json(folder / "tokenizer.json", post_processor=None)
     tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast", model_input_names=list(INPUTS))(folder)
@@ -225,6 +229,10 @@ REFUSED = {
         tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast"),
         r"tokenizer_config\.json: no model_input_names",
     ),
+    "a template in the class only": (
+        no_template_for_the_class,
+        r"tokenizer\.json.*post_processor.*tokenizer_config\.json.*save_pretrained",
+    ),
     "no template": (other_template, r"does not join.*\[CLS\]"),
     "too many tokens": (
         lambda folder: write_json(
@@ -260,6 +268,23 @@ def test_what_a_family_cannot_have_is_refused(tmp_path, family, config, tokenize
     change_json(folder / "tokenizer_config.json", **settings)
     with pytest.raises(PocketQAError, match=message):
         imported(folder)
+
+
+def test_what_a_refusal_advises_works(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    no_template_for_the_class(folder)
+    with pytest.raises(PocketQAError, match="save_pretrained"):
+        imported(folder)
+    AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    assert largest_difference(reference_logits(folder), our_logits(imported(folder))) < TOLERANCE
+
+    said = write_checkpoint(tmp_path / "said" / "checkpoint", "bert")
+    lower_cased_file(said)
+    tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast")(said)
+    with pytest.raises(PocketQAError, match="model_input_names"):
+        imported(said)
+    tokenizer_settings(model_input_names=["input_ids", "token_type_ids", "attention_mask"])(said)
+    assert largest_difference(reference_logits(said), our_logits(imported(said))) < TOLERANCE
 
 
 def test_words_that_a_tokenizer_can_never_give_are_said(tmp_path, capsys):

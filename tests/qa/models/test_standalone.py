@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 from sixteen_questions import f1, sixteen_questions
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
 from torch import nn
 from transformers import BertConfig
 
@@ -29,7 +31,7 @@ from qa.models.standalone import STANDALONE_MODELS
 from qa.models.standalone.parts import character_table
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
-from qa.text.tokenization import load_tokenizer
+from qa.text.tokenization import load_tokenizer, vocabulary
 
 LEARNING_RATES = {"qanet": 5e-3, "bidaf": 1e-2}
 whole_models = pytest.mark.parametrize("name", STANDALONE_MODELS)
@@ -60,6 +62,15 @@ def test_characters_of_a_token():
     assert table.shape == (30522, 17)
     assert (table[:, -1] == 127).all()
     assert table.half().float().equal(table)
+
+
+def test_an_id_without_a_token_has_no_characters():
+    """As in a vocabulary that lists a token twice: its first id belongs to none."""
+    words = {"[PAD]": 0, "[UNK]": 1, "[CLS]": 2, "[SEP]": 3, "ab": 5}
+    tokenizer = Tokenizer(WordPiece(words, unk_token="[UNK]"))
+    assert vocabulary(tokenizer) == [*list(words)[:4], None, "ab"]
+    table = character_table(tokenizer, 7, 3, 9)
+    assert table[4:, :3].bool().tolist() == [[False] * 3, [True, True, False], [False] * 3]
 
 
 @whole_models

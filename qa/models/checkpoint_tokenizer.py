@@ -1,6 +1,7 @@
 """Tokenizer of a transformers checkpoint, as transformers makes it of all its files."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from transformers import AutoTokenizer
 
 from qa.base.errors import OptionError
 from qa.base.quiet import quiet_logs
+from qa.formats.registry import CONFIG
 from qa.text.features import question_head
 from qa.text.tokenization import load_tokenizer, prepared, special_tokens, token_id, tokenizer_errors
 
@@ -61,13 +63,9 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
 def _has_types(what: str, folder: Path, pair: Any, n_head: int) -> bool:
     """Return True for token type 1 from the passage on, False for 0 everywhere; refuse any other."""
     given = pair.get("token_type_ids")
+    if given is None and "model_input_names" not in _settings(folder) and not _is_of_version_5(folder):
+        given = pair.encodings[0].type_ids  # which versions before 5 gave by default
     if given is None:
-        if any(pair.encodings[0].type_ids) and "model_input_names" not in _settings(folder):
-            raise OptionError(
-                f"{what}: {folder / SETTINGS}: no model_input_names, so transformers 4 gives a passage token "
-                'type 1, and transformers 5 type 0; add "model_input_names": ["input_ids", "token_type_ids", '
-                '"attention_mask"], or the same without token_type_ids if it was trained without'
-            )
         return False
     if given == [0] * n_head + [1] * (len(given) - n_head):
         return True
@@ -186,3 +184,9 @@ def _settings(folder: Path) -> dict[str, Any]:
     """Return tokenizer_config.json, which transformers has read."""
     path = folder / SETTINGS
     return json.loads(path.read_bytes()) if path.is_file() else {}
+
+
+def _is_of_version_5(folder: Path) -> bool:
+    """Return whether transformers 5 or later wrote config.json; files of long ago do not say."""
+    version = json.loads((folder / CONFIG).read_bytes()).get("transformers_version")
+    return isinstance(version, str) and int(re.match(r"\d*", version)[0] or 0) >= 5  # type: ignore[index]

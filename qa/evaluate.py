@@ -82,6 +82,12 @@ class EvaluateOptions:
             check_option(self.errors != self.out, "--errors", self.errors, "another than --out")
             check_writable(self.errors, "--errors")
 
+    def check_not_inputs(self, *inputs: Path | None) -> None:
+        """Raise OptionError when an output is one of the input files."""
+        for flag, path in (("--out", self.out), ("--errors", self.errors)):
+            if path is not None:
+                check_not_an_input(path, flag, filter(None, inputs))
+
 
 def predictions_of(
     options: EvaluateOptions, bundle: Bundle, data: Path, examples: Sequence[Example]
@@ -133,11 +139,9 @@ def evaluate_model(
 
 def evaluate(options: EvaluateOptions) -> dict[str, Any]:
     """Evaluate, list the wrong answers where asked to, and print a line or one JSON object."""
+    options.check_not_inputs(Path(options.data), options.predictions)
     data = resolve(options.data, "dev")
-    inputs = [path for path in (data, Path(options.data), options.predictions) if path is not None]
-    for flag, path in (("--out", options.out), ("--errors", options.errors)):
-        if path is not None:
-            check_not_an_input(path, flag, inputs)
+    options.check_not_inputs(data)
     examples = read_squad(data)
     probabilities = None
     if options.predictions is None:

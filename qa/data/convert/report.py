@@ -77,6 +77,15 @@ def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
         check_not_an_input(path, "--out", inputs)
 
 
+def check_converted(report: Report, where: str) -> None:
+    """Raise SquadFormatError, which begins with `where`, when no question could be converted."""
+    if not report.converted:
+        reasons = [f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()]
+        raise SquadFormatError(
+            f"{where} no question could be converted: {', '.join(reasons) or 'no questions given'}"
+        )
+
+
 def write(
     out: Path,
     articles: list[dict[str, Any]],
@@ -85,12 +94,7 @@ def write(
     made_from: dict[str, Any] | None = None,
 ) -> None:
     """Write the data and the log. Raises SquadFormatError when no question is left."""
-    if not report.converted:
-        reasons = [f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()]
-        raise SquadFormatError(
-            f"{out}: not written, because no question could be converted: "
-            f"{', '.join(reasons) or 'no questions given'}"
-        )
+    check_converted(report, f"{out}: not written, because")
     columns = ("file", "row", "item", "reason", "detail")
     rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
     write_squad(out, articles, version, made_from, (log_path(out), rows))

@@ -19,7 +19,7 @@ from qa.data.convert.offsets import (
     only_place,
     stands_at,
 )
-from qa.data.convert.report import Report, check_out, finish, write
+from qa.data.convert.report import Report, check_converted, check_out, finish, write
 from qa.data.layouts import Record
 from qa.data.records import HUB, read_records
 from qa.data.squad import unpacked
@@ -201,6 +201,7 @@ def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> No
     may surprise."""
     report = Report()
     articles = convert(str(path), read_records(str(path), split), report, to_score=to_score)
+    check_converted(report, f"{path}:")
     write(out, articles, VERSION, report)
     if n_both := report.converted[BOTH]:
         print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """The core as a library: what docs/in-your-app.md shows is what is compiled and run."""
 
 import os
+import re
 import subprocess
 import textwrap
 import zipfile
@@ -22,9 +23,9 @@ def test_the_page_shows_the_kotlin_file():
 
 def test_the_pages_python_answers(capsys, monkeypatch):
     page = PAGE.read_text(encoding="utf-8")
-    code = textwrap.dedent("    import qa\n" + page.split("    import qa\n")[1])
+    (code,) = re.findall(r"^    from pocketqa import .*?\n(?=\n\S)", page, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(ROOT)
-    exec(code, {})
+    exec(textwrap.dedent(code), {})
     assert capsys.readouterr().out == "Ada Lovelace\n"
 
 

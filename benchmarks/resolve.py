@@ -1,4 +1,4 @@
-"""What a comparison measures, by its options: on this machine, on a remote target, or on a phone."""
+"""Measurements of a comparison, by its options: on this machine, on a remote target, or on a phone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +28,7 @@ from qa.runtime.runtimes import available_cores
 
 @dataclass(frozen=True)
 class Output:
-    """Where results and their page go."""
+    """Files of the results and of their page."""
 
     rows: Path
     """File of the results."""
@@ -60,7 +60,7 @@ class OnThisMachine:
 
     run: Run
     plan: Plan | None
-    """What is timed; None for accuracy only."""
+    """Lengths and rounds to time; None for accuracy only."""
     host: Host
     """This machine before the command loads it."""
 
@@ -72,7 +72,7 @@ class OnTarget:
     run: Run
     target: SshTarget | QemuTarget
     plan: Plan | None
-    """What is timed; None for accuracy only."""
+    """Lengths and rounds to time; None for accuracy only."""
 
 
 @dataclass(frozen=True)

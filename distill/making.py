@@ -44,7 +44,7 @@ class Start:
     sha256: str | None
     """Hash of the parent, or of the encoder's weights; None for a student made from its teacher."""
     made: Made = field(default_factory=Made)
-    """What was done to it so far."""
+    """Record of what was done to it so far."""
     adapter: Mapping[str, Tensor] | None = None
     """Values that LoRA starts from."""
     teacher: Bundle | None = None

@@ -53,8 +53,8 @@ class AskOptions:
     read_all: bool = False
     """Read everything. By default only the 16 windows that share most with the question are read."""
     format: Literal["text", "json", "answer"] = "text"
-    """What is printed: text with the answer's place, JSON with all n-best answers and times in milliseconds,
-    or only the answer, a line for each question. JSON is a list for several questions."""
+    """Form of the output: text with the answer's place, JSON with all n-best answers and times in
+    milliseconds, or only the answer, a line for each question. JSON is a list for several questions."""
     json: bool = False
     """Short for --format json."""
     threads: Expert[int | None] = None

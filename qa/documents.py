@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError, first_line
+from qa.base.errors import OptionError, first_few, first_line
 from qa.reader import BETWEEN_TEXTS
 from qa.runtime.package import TFLITE_MAGIC
 
@@ -115,9 +115,8 @@ def _documents_in(folder: str, known: set[str]) -> list[Document]:
     if len(unread) == len(files):
         raise OptionError(f"{folder}: has no text; {unread[0]}")
     if unread:
-        more = f" and {len(unread) - NAMED_FILES} more" if len(unread) > NAMED_FILES else ""
-        named = " | ".join(unread[:NAMED_FILES])
-        print(f"{folder}: left out {len(unread)} of {len(files)} files: {named}{more}", file=sys.stderr)
+        named = first_few(unread, NAMED_FILES)
+        print(f"{folder}: left out {len(unread)} of {len(files)} files: {named}", file=sys.stderr)
     return documents
 
 

@@ -22,13 +22,13 @@ from qa.base.help import HELP
 
 @dataclass(frozen=True)
 class Command:
-    """Where a command is started, and what it takes and does, as names that load nothing.
+    """Start, options and work of a command, as names that load nothing.
 
     Importing `options` loads no library that takes long; `work` is only imported once the options are sound.
     """
 
     typed: str
-    """What a user types after `python`: -m and a module, or a file."""
+    """Words that a user types after `python`: -m and a module, or a file."""
     options: str
     """Dataclass of the options, or a union of subcommands, as module:name."""
     work: str

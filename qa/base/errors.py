@@ -44,7 +44,7 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
-def listed(items: Sequence[str], most: int = 10) -> str:
+def first_few(items: Sequence[str], most: int = 10) -> str:
     """Return the first items with commas between, and how many more there are."""
     more = f" and {len(items) - most:,} more" if len(items) > most else ""
     return ", ".join(items[:most]) + more

@@ -185,11 +185,11 @@ class Made(Struct, frozen=True, kw_only=True):
     pruning: dict[str, Any] | None = None
     """Heads and neurons, or weights, that pruning kept."""
     search: dict[str, Any] | None = None
-    """What a search of version 0.2 and before chose the model by."""
+    """Figures by which a search of version 0.2 and before chose the model."""
 
 
 class StageRecord(Made, frozen=True, kw_only=True):
-    """What a stage records of the bundle it makes; sealing adds the rest of the manifest."""
+    """Record of a stage about the bundle it makes; sealing adds the rest of the manifest."""
 
     format: str = msgspec.field(name="kind")
     """Name in `qa.formats.registry`."""

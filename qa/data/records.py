@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError, SquadFormatError, first_line, listed
+from qa.base.errors import OptionError, SquadFormatError, first_few, first_line
 from qa.data.layouts import Record, flat_records
 from qa.data.squad import read_json, unpacked
 from qa.data.tables import read_table
@@ -47,7 +47,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
     columns = {column for record in records if not record.fault for column in record.fields}
     for column in ("question", "context"):
         if columns and not {column, f"{column}_text"} & columns:
-            seen = listed(sorted(map(str, columns)), most=20)
+            seen = first_few(sorted(map(str, columns)), most=20)
             raise SquadFormatError(
                 f"{name}: no column {column!r}; its columns are {seen}; give the {column} this name, or see "
                 "python -m qa.data.convert --help for other layouts"
@@ -122,7 +122,7 @@ def _from_lines(path: Path, text: str) -> Iterator[Record]:
             except (ValueError, RecursionError) as error:
                 broken.append((str(number), error))
     if broken:
-        numbers = listed([number for number, _ in broken])
+        numbers = first_few([number for number, _ in broken])
         raise SquadFormatError(
             f"{path}: line {numbers}: not valid JSON ({broken[0][1]}); correct it, or give {FORMATS}"
         )
@@ -192,7 +192,7 @@ def _arrow_files(path: Path, split: str) -> list[Path]:
         files = [file for file in files if of_split.fullmatch(file.name) or file.name.startswith("data-")]
     if not files:
         splits = sorted(file.parent.name for file in path.glob("*/*.arrow"))
-        seen = listed(list(dict.fromkeys(splits)) or [file.name for file in sorted(path.glob("*.arrow"))])
+        seen = first_few(list(dict.fromkeys(splits)) or [file.name for file in sorted(path.glob("*.arrow"))])
         raise SquadFormatError(
             f"{folder}: no .arrow files of the split {split!r}; found {seen or 'none'}; expected what "
             "datasets.Dataset.save_to_disk writes"

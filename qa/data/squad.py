@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import SquadFormatError, listed
+from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import write_whole
 
 ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -118,7 +118,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
                 seen.add(example.id)
                 examples.append(example)
     if faults:
-        others = listed([qid for qid, _ in faults[1:]], most=20)
+        others = first_few([qid for qid, _ in faults[1:]], most=20)
         also = f"; also faulty: {others}" if others else ""
         raise SquadFormatError(
             f"{faults[0][1]}{also}; python -m qa.data.convert rows converts the others and lists these"

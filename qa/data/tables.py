@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from qa.base.errors import SquadFormatError, listed
+from qa.base.errors import SquadFormatError, first_few
 from qa.data.layouts import Record
 
 DELIMITERS = ",;\t|"
@@ -40,7 +40,7 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
     if unfit:
         n_found = next(len(cells) for _, _, cells in rows if len(cells) != len(columns))
         raise SquadFormatError(
-            f"{path}: line {listed(unfit)}: expected {len(columns)} fields, found {n_found}; "
+            f"{path}: line {first_few(unfit)}: expected {len(columns)} fields, found {n_found}; "
             f"quote those that contain {delimiter!r}"
         )
     for start, last, cells in rows[1:]:
@@ -92,8 +92,8 @@ def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> tuple[list[R
             escaped = [str(n) for n, _, cells in plain if any(map(_is_escaped, cells))]
             if escaped:
                 raise SquadFormatError(
-                    f"{path}: line {listed(escaped)}: has quoted cells, but other lines have quotation marks "
-                    "that do not close; quote all such cells or none"
+                    f"{path}: line {first_few(escaped)}: has quoted cells, but other lines have quotation "
+                    "marks that do not close; quote all such cells or none"
                 )
             return plain, doubtful
     if fault is not None:

@@ -1,7 +1,6 @@
 """Tokenizer of a transformers checkpoint, as transformers makes it of all its files."""
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -189,4 +188,5 @@ def _settings(folder: Path) -> dict[str, Any]:
 def _is_of_version_5(folder: Path) -> bool:
     """Return whether transformers 5 or later wrote config.json; files of long ago do not say."""
     version = json.loads((folder / CONFIG).read_bytes()).get("transformers_version")
-    return isinstance(version, str) and int(re.match(r"\d*", version)[0] or 0) >= 5  # type: ignore[index]
+    major = str(version).partition(".")[0]
+    return major.isdecimal() and int(major) >= 5

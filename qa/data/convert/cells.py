@@ -1,4 +1,4 @@
-"""What a cell says: true or false, a number, a text, or answers in one of their usual forms."""
+"""Meaning of a cell: true or false, a number, a text, or answers in one of their usual forms."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""Where an answer stands: at its offset, or at its only place, or at its offset in another counting.
+"""Place of an answer: at its offset, or at its only place, or at its offset in another counting.
 
 Tools count characters otherwise than Python: JavaScript in UTF-16 units, others in bytes, or without the
 carriage returns. A counting is trusted only where every offset of the file fits in it.

@@ -9,7 +9,7 @@ from typing import Any
 
 from tyro.conf import Positional
 
-from qa.base.errors import SquadFormatError, listed
+from qa.base.errors import SquadFormatError, first_few
 from qa.data.convert.cells import ANSWERS, NO_ANSWER, Number, Unusable, given_answers, is_empty, is_true
 from qa.data.convert.offsets import (
     Counting,
@@ -75,7 +75,7 @@ def convert(
     asked = [_asked(record) for record in records]
     without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
     if without and not any(set(ANSWERS) & record.fields.keys() for record in records):
-        seen = listed(sorted({str(name) for record in records for name in record.fields}), most=20)
+        seen = first_few(sorted({str(name) for record in records for name in record.fields}), most=20)
         raise SquadFormatError(
             f"{file}: no column 'answer' or 'answers'; its columns are {seen}; "
             "give that of the answers one of these names"

@@ -110,11 +110,10 @@ class Exporter:
         threads = available_cores()
         reference = load_runtime(parent, threads)
         assert isinstance(reference, TorchRuntime)
+        # An imported checkpoint is a bundle in the cache, so the message names what was given.
         try:
             self.check(reference.model)
-        except (
-            UnsupportedExport
-        ) as error:  # an imported checkpoint is a bundle in the cache, so name what was given
+        except UnsupportedExport as error:
             raise UnsupportedExport(f"{self.source}: {error}") from None
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)

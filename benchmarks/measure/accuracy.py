@@ -193,7 +193,7 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     fields: dict[str, Any] = {"train_overlap": train_overlap(model.bundle, run.data.sha256, run.examples)}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)
-        fields |= _intervals(run.examples, answers, base_answers)
+        fields |= answer_intervals(run.examples, answers, base_answers)
     candidates = {}
     if model.sha256 != model.bundle.sha256:  # made of the bundle by a toolchain, or in another precision
         candidates[model.bundle.sha256] = model.bundle.reference().name
@@ -217,7 +217,9 @@ def _answers(run: Run, sha256: str) -> Answers | None:
     return load_answers(answers_path(run.file.path, sha256, run.data.sha256, run.target))
 
 
-def _intervals(examples: Sequence[Example], answers: Answers, base_answers: Answers | None) -> dict[str, Any]:
+def answer_intervals(
+    examples: Sequence[Example], answers: Answers, base_answers: Answers | None
+) -> dict[str, Any]:
     """Return the ends of the intervals of EM and F1 and, with the baseline's answers, of both retained."""
     scores = [exact_and_f1(examples, each) for each in (answers, base_answers) if each is not None]
     articles = [e.title for e in examples]

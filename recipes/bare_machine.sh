@@ -4,7 +4,7 @@
 #   recipes/bare_machine.sh WHEELS
 #
 # That Python, python3, needs torch, transformers, accelerate, safetensors and numpy. What it lacks otherwise is
-# in the wheels, downloaded elsewhere for its version:
+# in the wheels. Download them for its version on another machine:
 #   pip download --no-deps --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 --dest WHEELS \
 #     msgspec 'tyro<1' shtab docstring-parser typeguard
 # LiteRT is not needed to train, nor to measure on a GPU. Exports need it.

@@ -33,7 +33,7 @@ from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
 from qa.bundles.trained_on import TrainedOn
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_file
+from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_files
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
@@ -181,9 +181,8 @@ class Exporter:
         parent = self.parent
         options = self.options
         if options.tune_threshold is not None:
-            return tune_on_file(
-                exported, parent.tokenizer, parent.settings, options.tune_threshold, "--tune-threshold"
-            )
+            files = [options.tune_threshold]
+            return tune_on_files(exported, parent.tokenizer, parent.settings, files, "--tune-threshold")
         settings, tuning = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
         given = options.null_threshold
         if given is None:

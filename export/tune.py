@@ -2,6 +2,7 @@
 
 python -m export.tune --model models/student-tflite-int8 --data models/student/held_out.json.gz
 
+With several files, the thresholds serve all of them alike.
 The model computes the questions in its own runtime. Weights and all other files stay the same, byte for byte;
 of a packaged file, only its settings change.
 """
@@ -21,7 +22,7 @@ from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import tune_on_file
+from qa.evaluation.threshold import tune_on_files
 from qa.runtime.runtimes import load_runtime
 from qa.text.settings import QASettings
 
@@ -34,10 +35,10 @@ class TuneOptions:
     """Bundle of any format; it is left as it is."""
     out: Path | None = None
     """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
-    data: Path | None = None
-    """Questions to tune on, at least 100 and 20 of them without an answer: a SQuAD JSON file that no training
-    of the model has seen. By default the held-out questions of the bundle; an export finds them in its
-    parent's held_out.json.gz."""
+    data: tuple[Path, ...] = ()
+    """Questions to tune on, at least 100 and 20 of them without an answer: SQuAD JSON files that no training
+    of the model has seen. Of several files, as many questions are taken of each. By default the held-out
+    questions of the bundle; an export finds them in its parent's held_out.json.gz."""
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
     file. Without it the new bundle has no scores."""
@@ -60,17 +61,18 @@ def tune(options: TuneOptions) -> Bundle:
     refuse_existing(out)
     eval_data = load_eval(options.eval_data)
     bundle = open_bundle(options.model)
-    data = options.data or bundle.path / HELD_OUT
-    if not data.is_file():
-        raise OptionError(f"--data {data}: no such file; give questions to tune on")
-    if eval_data is not None and file_sha256(eval_data.file) == file_sha256(data):
+    files = options.data or (bundle.path / HELD_OUT,)
+    for file in files:
+        if not file.is_file():
+            raise OptionError(f"--data {file}: no such file; give questions to tune on")
+    if eval_data is not None and file_sha256(eval_data.file) in map(file_sha256, files):
         print(
             "the scores are of the questions that the thresholds are tuned on, so they are too high",
             file=sys.stderr,
         )
     runtime = load_runtime(bundle)
     settings = options.settings(bundle.settings)
-    settings, tuning = tune_on_file(runtime, bundle.tokenizer, settings, data, "--data")
+    settings, tuning = tune_on_files(runtime, bundle.tokenizer, settings, files, "--data")
     recorded: StageRecord = msgspec.convert(msgspec.to_builtins(bundle.manifest), StageRecord)
     with new_bundle(out, msgspec.structs.replace(recorded, tuning=tuning, scores=None)) as draft:
         for name in bundle.manifest.files:

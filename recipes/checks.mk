@@ -7,7 +7,7 @@ RECIPE := $(firstword $(MAKEFILE_LIST))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 MISSING := $(strip $(foreach name,$(REQUIRED),$(if $(strip $($(name))),,$(name))))
-FILES := $(foreach name,$(DATA),$(filter-out embedded squad squad_v2,$($(name))))
+FILES := $(foreach name,$(DATA),$(filter-out embedded everyday squad squad_v2,$($(name))))
 ABSENT := $(filter-out $(wildcard $(FILES)),$(FILES))
 
 ifneq ($(UNKNOWN),)

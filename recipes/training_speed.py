@@ -1,7 +1,7 @@
 """Speed and memory of training, compared with transformers' Trainer on the same model, windows and batch.
 
     python recipes/training_speed.py --teacher runs/demo/teacher
-    python recipes/training_speed.py --teacher runs/real/teacher --data train-v1.1.json --steps 8
+    python recipes/training_speed.py --teacher runs/real/teacher --data train-v1.1.json --rows rows.jsonl
 
 Each case trains in its own process, pinned to as many cores as it has threads, so its peak memory is its own.
 The cases take turns: a slow minute of the machine slows all of them, and ratios within a round stay true.
@@ -30,10 +30,15 @@ import transformers
 from torch import Tensor, nn
 from torch.nn import functional
 
-from benchmarks.measure.command_line import note
+from benchmarks.measure.command_line import command_line_of, note
 from benchmarks.measure.conditions import OtherLoad, this_host
+from benchmarks.measure.cuda import gpu
+from benchmarks.measure.models import bundle_metadata
 from benchmarks.measure.plan import sample_windows
+from benchmarks.measure.run import now
 from benchmarks.measure.worker import resident_mb
+from benchmarks.results.files import ResultFile
+from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
 from benchmarks.results.stats import MIN_ROUNDS
 from benchmarks.show.tables import UNKNOWN, as_text, number, text_table
 from distill.student import student_from_layers
@@ -44,6 +49,7 @@ from distill.training.teacher_logits import Teacher, TeacherLogits
 from distill.training.trainer import LossFunction, Trainer, make_accelerator
 from qa.base.cli import check_option, one_line, run_with
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
@@ -104,6 +110,8 @@ class SpeedOptions:
     """Rounds in which every case has its turn; from 5 on the table has intervals."""
     threads: int = 1
     """Threads and cores of each case; the first GPU that PyTorch sees is used too."""
+    rows: Path | None = None
+    """File the results are appended to."""
 
     def __post_init__(self) -> None:
         known = bool(self.cases) and set(self.cases) <= set(CASES)
@@ -236,14 +244,52 @@ def in_turns(config: SpeedOptions) -> tuple[dict[str, list[Speed]], dict[str, st
     return speeds, failed
 
 
+def place() -> tuple[str, Machine]:
+    """Return the target and the machine that train."""
+    return (CUDA, gpu()) if torch.cuda.is_available() else (CPU, this_host().machine)
+
+
+def results(config: SpeedOptions, bundle: Bundle, speeds: Mapping[str, list[Speed]]) -> list[TrainingSpeed]:
+    """Return a result for each case."""
+    target, machine = place()
+    data = resolve(config.data, "train")
+    trainer = Runtime("torch", str(torch.__version__))
+    theirs = Runtime("transformers", transformers.__version__, f"torch {torch.__version__}")
+    shared = bundle_metadata(bundle, bundle.path.resolve().name) | {
+        "precision": config.precision,
+        "target": target,
+        "machine": machine,
+        "data": Data(data.name, file_sha256(data)),
+        "command": command_line_of("recipes/training_speed.py", config),
+        "date": now(),
+    }
+    return [
+        TrainingSpeed(
+            **shared,
+            runtime=theirs if name.startswith("transformers") else trainer,
+            case=name,
+            layers=config.student_layers,
+            batch=config.batch_size,
+            steps=config.steps,
+            threads=config.threads,
+            windows_per_s=tuple(round(speed, 2) for speed, _ in measured),
+            peak_memory_mb=round(max(peak for _, peak in measured), 1),
+        )
+        for name, measured in speeds.items()
+    ]
+
+
 def main(config: SpeedOptions) -> None:
-    """Measure, and print the table; exit code 1 when a case failed."""
+    """Measure, append the results, and print the table; exit code 1 when a case failed."""
+    file = ResultFile(config.rows) if config.rows else None
     bundle = open_model(config.teacher, format="pytorch")
     student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers)  # refuses too many
     chosen_windows(config, bundle)
-    host = this_host()
     other = OtherLoad()
     speeds, failed = in_turns(config)
+    if file:
+        for result in results(config, bundle, speeds):
+            file.append(result)
     rounds = {name: np.array([speed for speed, _ in measured]) for name, measured in speeds.items()}
     cells = []
     for name, windows_per_s in rounds.items():
@@ -256,13 +302,12 @@ def main(config: SpeedOptions) -> None:
         figures = [f"{case.attention_dropout:g}", number(float(np.median(windows_per_s)), ".1f")]
         figures += [number(ratio, unit="x"), number(speeds[name][-1][1], ",.0f")]
         cells.append([name, case.loss, length, case.over or UNKNOWN, *figures])
-    device = torch.cuda.get_device_name() if torch.cuda.is_available() else str(host.machine)
     footnotes = [
         f"{config.student_layers} layers of {config.teacher.name}, {config.precision}, batch "
         f"{config.batch_size}, rounds in turns: {config.rounds}, timed steps in each: {config.steps}",
         "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
         f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
-        f"{device}; threads: {config.threads}; other processes kept {other.cores() or 0:.1f} cores busy",
+        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores() or 0:.1f} cores busy",
         f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
         *(f"{name} failed: {why}" for name, why in failed.items()),
     ]

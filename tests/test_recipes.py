@@ -58,6 +58,16 @@ RECIPES = {
         {**FILES, "COUNTS": "50 200", "EPOCHS": "2"},
         {"qa.data.sample", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
     ),
+    "everyday": (
+        ("rows", "teacher"),
+        {**FILES, "QUESTIONS": "20000", "PASSES": "2", "DEVICE": "cpu"},
+        {"distill.unlabelled", "distill.finetune", "distill.logits", "distill.run", "export.tune", FETCH},
+    ),
+    "gpu": (
+        ("rows",),
+        {**FILES, "LARGE": "runs/teacher", "TARGET": "cpu"},
+        {"benchmarks.compare", "recipes.training_speed"},
+    ),
     "search": (
         ("rows", "times"),
         {**FILES, "WIDTHS": "1 0.5", "QAT_EPOCHS": "0", "TEACHER": "runs/teacher"},
@@ -113,6 +123,8 @@ def steps(request, tmp_path_factory):
         ("football", {"DEV": "dev.json"}, "football.mk: TRAIN is not given; add TRAIN=FILE"),
         ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
         ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),
+        ("everyday", {**FILES, "DEVICE": "tpu"}, "everyday.mk: DEVICE must be gpu or cpu, got tpu"),
+        ("gpu", {"TRAIN": "train.json"}, "gpu.mk: DEV is not given"),
     ],
 )
 def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe, variables, message):
@@ -127,6 +139,7 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
         ("domain", {"QUANTIZE": "int4"}, "QUANTIZE=int8"),
+        ("everyday", {"PASSES": "1"}, "PASSES=2"),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),

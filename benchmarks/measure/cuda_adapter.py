@@ -25,11 +25,13 @@ def import_libraries(path: Path) -> None:
 def load(path: Path, threads: int, precision: str) -> Model:
     """Load weights on the first GPU. `precision` is for PyTorch; an ONNX file has its own."""
     if runtime_of(path) is TorchRuntime:
-        return load_pytorch(path, threads, precision, "cuda")
+        model = load_pytorch(path, threads, precision, "cuda")
+        peak_memory_mb()  # forgets the peak of loading, which is in fp32
+        return model
     runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
     package = (runtime.package, runtime.version, "CUDA")
     # ONNX Runtime does not tell how much of the GPU's memory it uses.
-    return Model(package, None, runtime, MAX_BATCH, lambda: None)
+    return Model(package, None, runtime, MAX_BATCH, peak_memory_mb=lambda: None)
 
 
 def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model:
@@ -40,11 +42,14 @@ def load_pytorch(path: Path, threads: int, precision: str, device: str) -> Model
     torch.backends.cudnn.allow_tf32 = False
     runtime = TorchRuntime(path, threads, device)
     runtime.model.to(getattr(torch, PRECISIONS[precision]))
-    return Model((runtime.package, runtime.version, device.upper()), None, runtime, MAX_BATCH, peak_memory_mb)
+    package = (runtime.package, runtime.version, device.upper())
+    return Model(package, None, runtime, MAX_BATCH, runtime.max_batch, peak_memory_mb)
 
 
 def peak_memory_mb() -> float:
-    """Return the peak of PyTorch's tensors in the GPU's memory, in MB (1e6 bytes)."""
+    """Return the peak of PyTorch's tensors in the GPU's memory since the last call, in MB (1e6 bytes)."""
     import torch
 
-    return round(torch.cuda.max_memory_allocated() / 1e6, 1)
+    peak = torch.cuda.max_memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    return round(peak / 1e6, 1)

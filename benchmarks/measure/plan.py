@@ -98,17 +98,19 @@ def percentiles(rounds_ms: Sequence[np.ndarray]) -> dict[str, float]:
 def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: Plan) -> dict[str, Any]:
     """Return the fields of a Latency from a model's turns at one setting.
 
-    A turn has the `times_ms` (passes over its windows, calls) of one round. round_ms is the mean time of one
-    window in each round. Single windows have percentiles, batches windows_per_s.
+    A turn has the `times_ms` (passes over its windows, calls) and the peak memory of one round. round_ms is
+    the mean time of one window in each round. Single windows have percentiles, batches windows_per_s.
     """
     passes = [np.array(turn["times_ms"]) for turn in turns]
     n_windows = plan.windows_in_round(setting)
     round_ms = [round(float(times.sum(axis=1).mean()) / n_windows, 4) for times in passes]
+    peaks = [turn["peak_memory_mb"] for turn in turns if turn.get("peak_memory_mb") is not None]
     figures: dict[str, Any] = {
         "n_runs": sum(times.size for times in passes),
         "n_warmup": sum(turn["n_warmup"] for turn in turns),
         "timed_s": round(sum(float(times.sum()) for times in passes) / 1e3, 1),
         "round_ms": tuple(round_ms),
+        "peak_memory_mb": max(peaks, default=None),
     }
     if setting.batch > 1:
         return figures | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}

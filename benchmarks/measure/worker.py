@@ -54,8 +54,11 @@ class Model:
     call: Callable[[Inputs], Any]
     """Maps (B, T) inputs to start and end logits, (B, T) each."""
     max_batch: int = 1
+    """Most windows of a call that is timed."""
+    answers_batch: int = 1
+    """Windows computed at once for answers. A dynamic int8 scale covers the batch, which changes answers."""
     peak_memory_mb: Callable[[], float | None] | None = None
-    """Peak of its memory where that is not the peak of its process."""
+    """Peak of its memory since the last call, where that is not the peak of its process."""
 
 
 def check_sha256(path: Path, expected: str) -> None:
@@ -168,7 +171,7 @@ class Server:
             "memory_before_load_mb": before,
             "runtime": self.model.runtime,
             "lengths": self.model.lengths,
-            "max_batch": 1,  # to compute: a dynamic int8 scale covers the whole batch, which changes answers
+            "max_batch": self.model.answers_batch,
             "system": system,
         }
 

@@ -238,8 +238,29 @@ class Latency(Result, tag="latency", kw_only=True):
     int8_peak_gops: Positive | None = None  # in results of version 0.2.0, which must still open
     load_ms: float | None = None
     peak_memory_mb: float | None = None
-    """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
+    """Peak of the process; on a GPU that of PyTorch's tensors in its memory at this setting."""
     memory_before_load_mb: float | None = None
+
+
+class TrainingSpeed(Result, tag="training speed", kw_only=True):
+    """Speed of training one way, in turns with others on the same windows (`recipes/training_speed.py`).
+
+    The model is the one whose layers were trained.
+    """
+
+    data: Data
+    runtime: Runtime
+    case: str
+    """Name of the way to train."""
+    layers: Count
+    batch: Count
+    steps: Count
+    """Timed steps of each round."""
+    threads: Count
+    windows_per_s: tuple[Positive, ...]
+    """Of each round."""
+    peak_memory_mb: float
+    """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
 
 
 class PhoneLatency(Result, tag="phone latency", kw_only=True):
@@ -295,7 +316,7 @@ class Failure(Result, tag="failure", kw_only=True):
 
 
 Kind = TypeVar("Kind", bound=Result)
-AnyResult = Accuracy | TargetAccuracy | Latency | PhoneLatency | PhoneQuestions | Failure
+AnyResult = Accuracy | TargetAccuracy | Latency | TrainingSpeed | PhoneLatency | PhoneQuestions | Failure
 
 
 def newest(results: Sequence[AnyResult], kind: type[Kind], **fields: Any) -> Kind | None:

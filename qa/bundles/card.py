@@ -164,7 +164,8 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path) -> dict[str,
 def _tuned_on(tuning: Tuning) -> str:
     """Say on how many questions the thresholds were tuned, and how surely."""
     low, high = tuning.null_threshold_interval
-    origin = f"questions of {_reference(tuning.data)}" if tuning.data else "held-out questions"
+    files = " and ".join(map(_reference, [tuning.data, *tuning.more_data])) if tuning.data else None
+    origin = f"questions of {files}" if files else "held-out questions"
     return (
         f"tuned on {tuning.n_questions:,} {origin} ({tuning.n_unanswerable:,} without an answer, articles: "
         f"{tuning.n_articles}); 95 % interval {low:.3g} to {high:.3g}, bootstrap over {tuning.resampled}"

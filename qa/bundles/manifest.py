@@ -112,6 +112,8 @@ class Tuning(Struct, frozen=True):
     resampled: Literal["articles", "questions"]
     data: FileReference | None = None
     """File of the questions; None for those that the model holds out."""
+    more_data: list[FileReference] = []
+    """Further files, each with as many questions."""
 
 
 class Parity(Struct, frozen=True):

@@ -15,11 +15,12 @@ from qa.data.squad import read_json, unpacked
 
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
-# Data sets that ship with the project, by name: their file, with the part in place of {}.
+# Data sets that ship with the project, by name: their file, with the part in place of {}: train or dev.
 SHIPPED = {
     EMBEDDED: str(Path(__file__).parent / "excerpt" / "squad-excerpt-{}.json.gz"),
     EVERYDAY: str(Path(__file__).parent / "everyday" / "everyday-{}.json.gz"),
 }
+EVERYDAY_HELD_OUT = Path(SHIPPED[EVERYDAY].format("held-out"))  # to tune thresholds on
 SQUAD_URL = "https://rajpurkar.github.io/SQuAD-explorer/dataset/"
 DOWNLOAD_TIMEOUT_S = 20
 
@@ -112,6 +113,7 @@ def data_reference(path: Path) -> dict[str, Any]:
         for name, file in SHIPPED.items()
         for split in ("train", "dev")
     }
+    names[_content_sha256(EVERYDAY_HELD_OUT)] = EVERYDAY
     reference: dict[str, Any] = {"name": path.name, "sha256": file_sha256(path)}
     if dataset := names.get(_content_sha256(path)):
         reference["dataset"] = dataset
@@ -133,19 +135,20 @@ def _made_from(root: Any) -> dict[str, Any] | None:
 
 
 def check_not_dev(path: Path, flag: str) -> None:
-    """Raise OptionError for the dev part of a named data set, or a sample of it: models are scored on it."""
-    dev = {files["dev"][1]: name for name, files in SQUAD_FILES.items()}
-    for name, file in SHIPPED.items():
-        part = Path(file.format("dev"))
-        dev |= dict.fromkeys((_content_sha256(part), file_sha256(part)), name)
+    """Raise OptionError for the dev or held-out part of a named data set, or a sample of it."""
+    parts = {files["dev"][1]: f"dev part of {name}" for name, files in SQUAD_FILES.items()}
+    shipped = {Path(file.format("dev")): f"dev part of {name}" for name, file in SHIPPED.items()}
+    for file, part in {**shipped, EVERYDAY_HELD_OUT: f"held-out part of {EVERYDAY}"}.items():
+        parts |= dict.fromkeys((_content_sha256(file), file_sha256(file)), part)
     hashes = [_content_sha256(path)]
     source = _made_from(read_json(path))
     while source is not None:
         hashes.append(source["sha256"])
         source = source.get("made_from")
-    for name in filter(None, map(dev.get, hashes)):
+    for part in filter(None, map(parts.get, hashes)):
+        name = part.split()[-1]
         raise OptionError(
-            f"{flag} {path}: is of the dev part of {name}, on which models are scored; train on {flag} {name}"
+            f"{flag} {path}: is of the {part}, on which models are judged; train on {flag} {name}"
         )
 
 

@@ -10,7 +10,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
 
@@ -213,13 +213,15 @@ def too_few(examples: Sequence[Example]) -> str:
 
 
 def tune(
-    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, examples: Sequence[Example]
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, *parts: Sequence[Example]
 ) -> tuple[QASettings, Tuning | None]:
-    """Return settings with thresholds and calibration of `examples`, and on what they were tuned.
+    """Return settings with thresholds and calibration of the examples, and on what they were tuned.
 
+    The strict threshold is the lowest of those of the parts, so that mode strict keeps its share in each.
     Too few examples leave a threshold that is there as it is; where there is none, they give the balanced
     threshold only. Settings are unchanged, and the tuning is None, without examples.
     """
+    examples = list(chain(*parts))
     why_not = too_few(examples)
     if not examples or (settings.null_threshold is not None and why_not):
         return settings, None
@@ -228,9 +230,11 @@ def tune(
     tuned = replace(settings, null_threshold=steady_threshold(examples, predictions))
     if not why_not:
         assert tuned.null_threshold is not None
+        left = iter(predictions)
+        strict = [strict_threshold(part, list(islice(left, len(part)))) for part in parts]
         tuned = replace(
             tuned,
-            strict_threshold=min(tuned.null_threshold, strict_threshold(examples, predictions)),
+            strict_threshold=min(tuned.null_threshold, *strict),
             calibration=fit_calibration(examples, predictions),
         )
     ends, resampled = threshold_interval(examples, predictions)
@@ -250,13 +254,20 @@ def tune_for_bundle(
     return tune(runtime, tokenizer, settings, read_held_out(folder))
 
 
-def tune_on_file(
-    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, file: Path, flag: str
+def tune_on_files(
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, files: Sequence[Path], flag: str
 ) -> tuple[QASettings, Tuning | None]:
-    """Tune on the questions of a file, as `tune` does. OptionError, which names `flag`, for too few."""
-    examples = read_squad(file)
-    if why_not := too_few(examples):
-        raise OptionError(f"{flag} {file}: {why_not}; give more questions")
-    tuned, tuning = tune(runtime, tokenizer, settings, examples)
+    """Tune on the questions of files, as `tune` does. OptionError, which names `flag`, for too few.
+
+    All files have equal weight: as many questions are taken of each as the shortest has, evenly chosen.
+    """
+    parts = [read_squad(file) for file in files]
+    n = min(map(len, parts))
+    parts = [[part[i] for i in evenly(len(part), n)] for part in parts]
+    for file, part in zip(files, parts, strict=True):
+        if why_not := too_few(part):
+            raise OptionError(f"{flag} {file}: {why_not}; give more questions")
+    tuned, tuning = tune(runtime, tokenizer, settings, *parts)
     assert tuning is not None
-    return tuned, msgspec.structs.replace(tuning, data=msgspec.convert(data_reference(file), FileReference))
+    data, *more_data = (msgspec.convert(data_reference(file), FileReference) for file in files)
+    return tuned, msgspec.structs.replace(tuning, data=data, more_data=more_data)

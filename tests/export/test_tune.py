@@ -16,6 +16,8 @@ from qa.ask import AskOptions, ask
 from qa.base import shipped
 from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
+from qa.data.datasets import EVERYDAY_HELD_OUT
+from qa.data.sample import SampleOptions, write_sample
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.text.settings import Calibration
 
@@ -44,7 +46,7 @@ def shipped_and_tuned(questions, tmp_path_factory):
     """The shipped TFLite file, and the same tuned on the questions."""
     source = open_bundle(shipped.FOLDER / shipped.ASKED)
     out = tmp_path_factory.mktemp("tuned") / "tuned"
-    return source, tune(TuneOptions(source.path, out, questions, eval_data=str(questions)))
+    return source, tune(TuneOptions(source.path, out, (questions,), eval_data=str(questions)))
 
 
 @pytest.mark.parametrize("format", ["tflite", "onnx"])
@@ -52,7 +54,7 @@ def test_only_the_settings_change(tiny_export, shipped_and_tuned, questions, tmp
     source, tuned = shipped_and_tuned
     if format == "onnx":
         source = tiny_export("onnx")
-        given = {"data": questions, "max_answer_length": 50, "eval_data": str(questions)}
+        given = {"data": (questions,), "max_answer_length": 50, "eval_data": str(questions)}
         tuned = tune(TuneOptions(source.path, tmp_path / "tuned", **given))
         assert (source.settings.max_answer_length, tuned.settings.max_answer_length) == (30, 50)
     assert open_bundle(tuned.path) == tuned
@@ -112,19 +114,42 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
         AskOptions(**given, mode="strict", null_threshold=0.0)
 
 
+def test_several_files_weigh_the_same_and_strict_keeps_its_share_in_each(
+    shipped_and_tuned, questions, tmp_path
+):
+    source, tuned = shipped_and_tuned
+    everyday = tmp_path / "everyday.json"
+    write_sample(SampleOptions(everyday, 108, str(EVERYDAY_HELD_OUT)))
+    alone = tune(TuneOptions(source.path, tmp_path / "alone", (everyday,)))
+    both = tune(TuneOptions(source.path, tmp_path / "both", (questions, EVERYDAY_HELD_OUT)))
+    tuning = both.manifest.tuning
+    n_unanswerable = 54 + alone.manifest.tuning.n_unanswerable
+    assert (tuning.n_questions, tuning.n_unanswerable) == (2 * 108, n_unanswerable)
+    assert (tuning.data.name, [one.name for one in tuning.more_data]) == (
+        questions.name,
+        [EVERYDAY_HELD_OUT.name],
+    )
+    assert "questions of `questions.json`" in (both.path / CARD).read_text()
+    assert f"and `{EVERYDAY_HELD_OUT.name}`" in (both.path / CARD).read_text()
+    singles = [tuned.settings, alone.settings]
+    assert both.settings.strict_threshold == min(one.strict_threshold for one in singles)
+    low, high = sorted(one.null_threshold for one in singles)
+    assert low < both.settings.null_threshold < high
+
+
 def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):
     model = tiny_export("onnx").path
     with pytest.raises(OptionError, match=r"--data .*: no such file"):
         tune(TuneOptions(model, tmp_path / "tuned"))
     with pytest.raises(OptionError, match=r"--data .*24 questions, 0 of them without an answer; .* takes"):
-        tune(TuneOptions(model, tmp_path / "tuned", small_squad))
+        tune(TuneOptions(model, tmp_path / "tuned", (small_squad,)))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path):
     made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", tune_threshold=questions))
     assert made.manifest.tuning.data.name == questions.name
-    again = tune(TuneOptions(made.path, tmp_path / "again", questions))
+    again = tune(TuneOptions(made.path, tmp_path / "again", (questions,)))
     assert (again.settings, again.manifest.tuning) == (made.settings, made.manifest.tuning)
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --tune-threshold"):
         OnnxOptions(null_threshold=1.0, tune_threshold=questions)

@@ -11,6 +11,7 @@ from places import ROOT
 from recipe_scripts import script_of
 
 from benchmarks.measure.conditions import this_host
+from benchmarks.results.files import read_results
 from distill.training.objectives import supervised
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -112,7 +113,7 @@ class Pool:
         return self.outcome, 500.0
 
 
-def test_the_table_of_a_run_with_a_failing_case(config, monkeypatch, capsys):
+def test_the_table_and_the_results_of_a_run_with_a_failing_case(config, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(script, "ProcessPoolExecutor", Pool)
     monkeypatch.setattr(
         Pool,
@@ -123,14 +124,20 @@ def test_the_table_of_a_run_with_a_failing_case(config, monkeypatch, capsys):
             "distil": iter([RuntimeError("no\nmemory")]),
         },
     )
+    options = config(cases=("transformers", "fine-tune", "distil"), rounds=2, rows=tmp_path / "rows.jsonl")
     with pytest.raises(SystemExit) as stop:
-        script.main(config(cases=("transformers", "fine-tune", "distil"), rounds=2))
+        script.main(options)
     assert stop.value.code == 1
     shown = capsys.readouterr().out
     line = next(line for line in shown.splitlines() if line.startswith("fine-tune"))
     assert line.split()[-4:] == ["0", "24.5", "2.75x", "500"], "the mean of 25 / 10 and 24 / 8"
     assert "batch's longest  transformers " in line
     assert "distil failed: no memory" in shown
+    theirs, ours = read_results(tmp_path / "rows.jsonl")
+    assert (theirs.case, theirs.windows_per_s, theirs.peak_memory_mb) == ("transformers", (10.0, 8.0), 500.0)
+    assert (ours.case, ours.windows_per_s, ours.batch, ours.steps) == ("fine-tune", (25.0, 24.0), 2, 2)
+    assert (theirs.runtime.package, ours.runtime.package) == ("transformers", "torch")
+    assert "--rows" in ours.command
 
 
 def test_from_five_rounds_on_a_ratio_has_an_interval(config, monkeypatch, capsys):

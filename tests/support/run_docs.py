@@ -50,6 +50,8 @@ LEFT_OUT = {
     "--phone-report": "needs a report of a phone",
     "triviaqa": "needs TriviaQA's files",
     "recipes/flagship.mk": "takes half a day",
+    "recipes/everyday.mk": "takes a night",
+    "recipes/gpu.mk": "needs a GPU",
     "recipes/heads.mk": "takes hours",
     "recipes/football.mk": "takes hours",
     "recipes/ablations.mk": "takes hours",

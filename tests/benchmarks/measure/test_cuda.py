@@ -124,18 +124,22 @@ def test_other_precisions_are_compared_with_fp32_and_fp32_with_no_answers_of_its
     assert (half["same_answers"], half["same_answers_as"]) == (1.0, make_bundle().name)
 
 
-def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle):
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle, precision):
     bundle = open_bundle(make_bundle())
     weights = bundle.weights
     ids = np.arange(1000, 1048).reshape(2, 24)
     inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
     exact = load_pytorch(weights, 1, "fp32", "cpu").call(inputs)
     np.testing.assert_array_equal(exact[0], load_runtime(bundle, 1)(inputs)[0])
-    model = load_pytorch(weights, 1, "bf16", "cpu")
+    model = load_pytorch(weights, 1, precision, "cpu")
     near = model.call(inputs)
     assert near[0].dtype == np.float32
     assert 0 < np.abs(near[0] - exact[0]).max() < 0.3 * exact[0].std()
-    assert model.runtime[-1] == "CPU"
+    assert (model.runtime[-1], model.answers_batch) == ("CPU", 32)
+    padded = {name: np.pad(array, ((0, 0), (0, 9))) for name, array in inputs.items()}
+    shorter = model.call(padded)[0][:, :24]
+    assert np.abs(shorter - near[0]).max() < 0.3 * exact[0].std(), "padding is not seen"
 
 
 def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):

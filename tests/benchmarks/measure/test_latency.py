@@ -105,13 +105,14 @@ def test_rounds_compute_every_window_once_single_ones_of_all_lengths_and_batches
 def test_columns_of_single_windows_by_hand():
     plan = Plan(n_rounds=2, n_windows=2, min_s=0, quick=True)
     turns = [
-        {"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3},
-        {"times_ms": [[5.0, 15.0]], "n_warmup": 3},
+        {"times_ms": [[10.0, 30.0], [20.0, 40.0]], "n_warmup": 3, "peak_memory_mb": 70.0},
+        {"times_ms": [[5.0, 15.0]], "n_warmup": 3, "peak_memory_mb": 60.0},
     ]
     found = latency_figures(turns, Setting("unpadded"), plan)
     assert found["round_ms"] == (25.0, 10.0)  # means of a window; the first round had two passes
     assert (found["n_runs"], found["n_warmup"], found["timed_s"]) == (6, 6, 0.1)
     assert found["latency_ms_mean"] == 17.5  # of rounds, not of calls
+    assert found["peak_memory_mb"] == 70.0
     assert (
         found["latency_ms_p50"] == 15.0
     )  # 5 and 15 weigh a quarter each, 10, 20, 30 and 40 an eighth: half are up to 15
@@ -125,6 +126,7 @@ def test_columns_of_batches_by_hand():
     found = latency_figures(turns, Setting("unpadded", 4), plan)
     assert found["round_ms"] == (10.0, 30.0)
     assert found["windows_per_s"] == 50.0  # 16 windows in 320 ms
+    assert found["peak_memory_mb"] is None
     assert not any(key.startswith("latency_ms") for key in found)
 
 

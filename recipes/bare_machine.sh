@@ -1,0 +1,27 @@
+#!/bin/sh
+# Make .venv/bin/python for the recipes on a machine without a network, from the Python there and a folder of wheels.
+#
+#   recipes/bare_machine.sh WHEELS
+#
+# That Python, python3, needs torch, transformers, accelerate, safetensors and numpy. What it lacks otherwise is
+# in the wheels. Download them for its version on another machine:
+#   pip download --no-deps --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 --dest WHEELS \
+#     msgspec 'tyro<1' shtab docstring-parser typeguard
+# LiteRT is not needed to train, nor to measure on a GPU. Exports need it.
+set -eu
+
+[ $# -eq 1 ] && [ -d "$1" ] || { echo "usage: recipes/bare_machine.sh WHEELS, a folder" >&2; exit 2; }
+[ ! -e .venv ] || { echo "error: .venv: exists already; remove it, or use it" >&2; exit 2; }
+
+for wheel in "$1"/*.whl; do
+  python3 -m zipfile -e "$wheel" .venv/wheels
+done
+mkdir -p .venv/bin
+cat > .venv/bin/python <<END
+#!/bin/sh
+export PYTHONPATH="$PWD:$PWD/.venv/wheels"
+exec python3 "\$@"
+END
+chmod +x .venv/bin/python
+.venv/bin/python -c 'import accelerate, safetensors, torch, transformers, qa.base.commands, benchmarks.results.rows
+print(f"torch {torch.__version__}, transformers {transformers.__version__}, GPUs: {torch.cuda.device_count()}")'

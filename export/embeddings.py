@@ -110,11 +110,6 @@ def word_tables(words: WordTable) -> list[Tensor]:
     return [words.get_buffer("table"), words.get_buffer("scales")]
 
 
-def bytes_saved(words: WordTable) -> int:
-    """Return how many bytes less an embedding table takes than in fp32."""
-    return 4 * words.num_embeddings * words.embedding_dim - sum(table.nbytes for table in word_tables(words))
-
-
 def stored_words(
     model: QAModel, precision: str, form: str | None, counts: Callable[[], np.ndarray]
 ) -> tuple[WordTable, str | None]:

@@ -9,6 +9,7 @@ of a packaged file, only its settings change.
 
 import shutil
 import sys
+import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def tune(options: TuneOptions) -> Bundle:
             if name not in (CARD, SETTINGS, bundle.weights.name):
                 shutil.copyfile(bundle.path / name, draft.path / name)
         weights = draft.path / bundle.weights.name
-        if bundle.format == "tflite":
+        if bundle.format == "tflite" and zipfile.is_zipfile(bundle.weights):
             package_again(bundle.weights, weights, settings)
         else:
             shutil.copyfile(bundle.weights, weights)

@@ -8,11 +8,9 @@ from compress.qat.gptq import round_with_feedback
 from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
 from distill.training.checkpoint import CHECKPOINT
-from qa.base.errors import UnsupportedExport
 from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import QAT
-from qa.bundles.next_export import export_format, say_next_export
-from qa.formats.precision import PRECISIONS
+from qa.bundles.next_export import say_next_export
 
 
 def train(options: QATOptions) -> Bundle:
@@ -23,12 +21,6 @@ def train(options: QATOptions) -> Bundle:
     recovery = Recovery(options, making)
     model = recovery.model
     model.encoder.check_tflite()
-    format = export_format(recovery.parent)
-    if format not in PRECISIONS[options.quantize].meaning:
-        raise UnsupportedExport(
-            f"{recovery.parent.path}: its tokenizer can only be exported to {format}, which has no "
-            f"{options.quantize}; use --quantize int8"
-        )
     for name in float_modules(model):
         print(
             f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr

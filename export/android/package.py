@@ -53,14 +53,13 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
     kinds = (model["type"], *((parts[name] or {}).get("type") for name in ("normalizer", "pre_tokenizer")))
     if kinds != BERT_TOKENIZER:
         raise UnsupportedExport(
-            f"its tokenizer is {_in_words(kinds)}, and a packaged model needs {_in_words(BERT_TOKENIZER)}; "
-            "use python -m export.onnx",
+            f"its tokenizer is {_in_words(kinds)}, and a packaged model needs {_in_words(BERT_TOKENIZER)}"
         )
     special = special_tokens(tokenizer)
     if special is not BERT:
         raise UnsupportedExport(
             f"a packaged model joins question and passage by {BERT.cls} and {BERT.sep}, and this one by "
-            f"{special.cls} and {special.sep}; use python -m export.onnx",
+            f"{special.cls} and {special.sep}"
         )
     # Such tokens are found in a text before anything else is done to it.
     for token in tokenizer.get_added_tokens_decoder().values():

@@ -6,7 +6,7 @@ from pathlib import Path
 import onnx
 import torch
 
-from export.embeddings import bytes_saved, word_tables
+from export.embeddings import word_tables
 from export.exporter import Exporter
 from export.onnx.balance import calibration_windows
 from export.onnx.quantize import check_structure, quantize
@@ -46,7 +46,7 @@ class OnnxExporter(Exporter):
         graph = quantize(fp32, self.precision, windows)
         words = model.encoder.words
         integers = [table.numpy() for table in word_tables(words) if table.dtype == torch.int8]
-        structure = check_structure(graph, fp32, self.precision, integers, bytes_saved(words))
+        structure = check_structure(graph, fp32, self.precision, integers)
         onnx.helper.set_model_props(graph, {"pocketqa.precision": self.precision})
         onnx.checker.check_model(graph)
         (folder / FORMATS["onnx"].weights).write_bytes(graph.SerializeToString(deterministic=True))

@@ -219,12 +219,11 @@ class _Rewriter:
 
 
 def check_structure(
-    model: ModelProto, fp32: ModelProto, precision: str, words: Sequence[np.ndarray] = (), saved: int = 0
+    model: ModelProto, fp32: ModelProto, precision: str, words: Sequence[np.ndarray] = ()
 ) -> Structure:
     """Return the graph's structure for the manifest; ParityError when it is not what its precision promises.
 
-    `words` are the matrices of integers of the embedding table, and `saved` the bytes it takes less than in
-    fp32.
+    `words` are the matrices of integers of the embedding table.
     """
 
     def refuse(what: str, seen: object, wanted: object) -> None:
@@ -269,10 +268,6 @@ def check_structure(
     for operator, n in n_promised.items():
         if operators[operator] != n:
             refuse(f"{operator} nodes", operators[operator], n)
-    share = model.ByteSize() / (fp32.ByteSize() + saved)
-    largest = promised.largest_share["onnx"]
-    if share > largest:
-        refuse("bytes as a share of fp32's", f"{share:.3f}", f"at most {largest:g}")
     int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
     return Structure(
         opset={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},

@@ -1,4 +1,4 @@
-"""Export to TFLite, with a package for phones."""
+"""Export to TFLite, with a package for phones where the tokenizer fits in one."""
 
 import importlib.util
 import sys
@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from export.android.package import append_package, describe, vocabulary_lines
-from export.embeddings import bytes_saved
 from export.exporter import Exporter
 from export.options import TFLiteOptions
 from export.tflite import convert as conversion
@@ -18,7 +18,7 @@ from export.tflite.lengths import window_lengths
 from export.tflite.passes.any_length import OneLength
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
 from export.tflite.structure import check_structure, read_structure
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, UnsupportedExport
 from qa.bundles import manifest
 from qa.bundles.bundle import PROBE, Bundle, ModelFolder
 from qa.formats.registry import FORMATS
@@ -62,10 +62,20 @@ class TFLiteExporter(Exporter):
             self.signatures = [any_length_signature(self.lengths[-1])]
 
     def check(self, model: QAModel) -> None:
-        """Raise UnsupportedExport for an architecture or a tokenizer that a packaged file cannot hold."""
+        """Raise UnsupportedExport for an architecture that TFLite cannot express.
+
+        Say so where a package cannot hold the tokenizer: the file then has none.
+        """
         model.encoder.check_tflite()
-        self.tokens = vocabulary_lines(self.parent)
-        self.info = describe(self.parent, self.precision)
+        self.packaged: tuple[dict[str, Any], list[str]] | None = None
+        try:
+            self.packaged = describe(self.parent, self.precision), vocabulary_lines(self.parent)
+        except UnsupportedExport as reason:
+            print(
+                f"{self.source}: {reason}; so model.tflite gets no package: LiteRT and Python open it with "
+                "tokenizer.json beside it, the app and the page refuse it",
+                file=sys.stderr,
+            )
 
     def probe_lengths(self) -> Sequence[int]:
         """Return a number of tokens for each signature; for any length those of the usual signatures."""
@@ -79,10 +89,8 @@ class TFLiteExporter(Exporter):
         file = self.with_layers(fp32, left)
         structure = read_structure(file)
         words = model.encoder.words
-        fp32_bytes = sum(n_bytes for _, n_bytes in fp32.constant_bytes().values())
         check_structure(
             structure,
-            fp32_bytes + bytes_saved(words),
             self.precision,
             [signature.name for signature in self.signatures],
             words,
@@ -124,12 +132,15 @@ class TFLiteExporter(Exporter):
         )
 
     def package(self, folder: Path, settings: QASettings) -> None:
-        """Append to model.tflite what a phone needs beside it."""
+        """Append to model.tflite what a phone needs beside it, where a package can hold it."""
+        if self.packaged is None:
+            return
+        info, tokens = self.packaged
         signatures = [signature.to_dict() for signature in self.signatures]
-        info = {**self.info, "settings": settings.to_dict(), "signatures": signatures}
+        info = {**info, "settings": settings.to_dict(), "signatures": signatures}
         probe = (folder / PROBE).read_text(encoding="utf-8")
         path = folder / FORMATS["tflite"].weights
-        append_package(path, info, self.tokens, probe)
+        append_package(path, info, tokens, probe)
         read_package(path)  # else the app, the page and push would be the first to refuse it
 
     def other_runtimes(self, model: ModelFolder, threads: int) -> Sequence[Runtime]:

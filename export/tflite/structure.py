@@ -71,7 +71,6 @@ def read_structure(file: TFLiteFile) -> Structure:
 
 def check_structure(
     structure: Structure,
-    fp32_bytes: int,
     precision: str,
     signatures: Sequence[str],
     words: WordTable,
@@ -79,7 +78,7 @@ def check_structure(
 ) -> None:
     """Raise unless a file has the structure of its precision, with the embedding table `words`.
 
-    `fp32_bytes` are those of all its constants in fp32. With `has_fp32_layers` some Linears may be floats.
+    With `has_fp32_layers` some Linears may be floats.
     Raises UnsupportedExport for operators that old runtimes refuse, ParityError for other deviations.
     """
     check_operators(structure)
@@ -99,12 +98,6 @@ def check_structure(
             "use)"
         )
     check_tables(structure, precision, words, is_dequantized)
-    share = structure.constant_bytes.total() / fp32_bytes
-    largest = promised.largest_share["tflite"]
-    if share > largest and not has_fp32_layers:
-        raise ParityError(
-            f"not a {precision} model: its constants take {share:.0%} of fp32's bytes, at most {largest:.0%}"
-        )
 
 
 def check_operators(structure: Structure) -> None:
@@ -128,8 +121,10 @@ def check_tables(structure: Structure, precision: str, words: WordTable, is_dequ
     expected = Counter((tuple(table.shape), *forms[table.dtype]) for table in word_tables(words))
     tables = Counter(structure.tables)
     # Other tables are of positions and token types, with a column of scales for positions.
-    other_forms = {table[1:] for table in tables - expected if table[0][1] > 1}
-    if expected - tables or other_forms - {(small, is_dequantized)}:
+    others = [table for table in tables - expected if table[0][1] > 1]
+    are_small = {table[1:] for table in others} <= {(small, is_dequantized)}
+    are_words = {table[0] for table in others} & {table[0] for table in expected}  # stored twice
+    if expected - tables or not are_small or are_words:
         raise ParityError(
             f"not a {precision} model: its tables are {structure.tables}, wanted {list(expected)} for the "
             f"words, and no others but {small} (shape, type, dequantized before use)"

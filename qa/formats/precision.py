@@ -24,8 +24,6 @@ class Precision:
     """Description in model cards."""
     meaning: Mapping[str, str]
     """Description by format; a format without an entry has no such export."""
-    largest_share: Mapping[str, float]
-    """Largest size by format, as a share of fp32. Biases and LayerNorms stay float."""
     probe_tolerance: float
     """Largest root-mean-square difference from the logits of PyTorch, in their standard deviations within a
     window."""
@@ -49,7 +47,6 @@ ENTRIES = (
         table_bits=32,
         in_words="weights and arithmetic in 32 bits",
         meaning=dict.fromkeys(("pytorch", "onnx", "tflite"), "float32 weights and arithmetic"),
-        largest_share={"onnx": 1.0, "tflite": 1.0},
         probe_tolerance=1e-4,
         equal_spans={"onnx": 0.999, "tflite": 0.999},
         mark="o",
@@ -64,7 +61,6 @@ ENTRIES = (
             "onnx": "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
             "tflite": "float16 weights, turned to float32 when the model is loaded",
         },
-        largest_share={"onnx": 0.55, "tflite": 0.55},
         probe_tolerance=1e-2,
         equal_spans={"onnx": 0.95, "tflite": 0.95},
         mark="s",
@@ -83,7 +79,6 @@ ENTRIES = (
             "tflite": "int8 weights by output channel and int8 embeddings by row; "
             "activations quantized as it runs, by token; attention in float32",
         },
-        largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.25,
         equal_spans={"onnx": 0.80, "tflite": 0.90},
         mark="^",
@@ -102,7 +97,6 @@ ENTRIES = (
             "tflite": "int8 weights by output channel and int8 embeddings by row, "
             "dequantized; float32 arithmetic",
         },
-        largest_share={"onnx": 0.30, "tflite": 0.35},
         probe_tolerance=0.15,
         equal_spans={"onnx": 0.90, "tflite": 0.90},
         mark="D",
@@ -120,7 +114,6 @@ ENTRIES = (
             "clipped for the least squared error; "
             "positions int8; activations quantized as it runs, by token; attention in float32",
         },
-        largest_share={"tflite": 0.20},
         probe_tolerance=0.8,
         equal_spans={"tflite": 0.80},
         mark="v",

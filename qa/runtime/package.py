@@ -158,7 +158,10 @@ def read_zip(path: Path, data: bytes) -> tuple[int, dict[str, str]]:
     except BundleError:
         raise
     except Exception as error:  # zipfile has a dozen types for damage
-        raise BundleError(f"{path}: has no package ({first_line(error)}); copy the file again") from None
+        raise BundleError(
+            f"{path}: has no package ({first_line(error)}); copy the file again, or take a model whose "
+            "tokenizer is WordPiece: only such a file gets one"
+        ) from None
     # zipfile reads over wrong sizes, a wrong number of members, and bytes behind the zip.
     begin = end = members[0].header_offset
     entry_at = directory_at

@@ -1,5 +1,8 @@
-"""Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, RoBERTa has no
-vocab.txt."""
+"""Encoders through the real exporters, in fp32 and int8: ALBERT's layer is stored once, and a TFLite file of
+a tokenizer that a phone does not know has no package."""
+
+import re
+import zipfile
 
 import onnx
 import pytest
@@ -7,12 +10,17 @@ from comparisons import largest_difference
 from every_head import quick
 from tflite_exports import ROW_SCALES
 
+from export.android.check import AndroidOptions, check_or_push
 from export.options import TFLiteOptions
 from export.parity import real_windows
-from export.tflite.exporter import export
+from export.tflite.exporter import TFLiteExporter
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
-from qa.base.errors import UnsupportedExport
+from export.tune import TuneOptions, tune
+from qa import load
+from qa.base.errors import BundleError
+from qa.data.datasets import resolve
+from qa.reader import Reader
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 
 LENGTH = 128
@@ -44,13 +52,13 @@ def test_onnx_int8(exported, encoder, flag):
     assert difference(parent, bundle) < 1.0  # of logits with a deviation of 1
 
 
-@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", rest=["mobilebert"]))
+@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", "mpnet", rest=["mobilebert", "roberta"]))
 def test_tflite_fp32_equals_pytorch(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "fp32")
     assert difference(parent, bundle, LENGTH) < 1e-4
 
 
-@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", rest=["mobilebert"]))
+@pytest.mark.parametrize("encoder", quick("albert", "bert-1-type", "roberta", rest=["mobilebert", "mpnet"]))
 def test_tflite_int8(exported, encoder):
     parent, bundle = exported(encoder, "tflite", "int8", (LENGTH,))
     assert difference(parent, bundle, LENGTH) < 1.0
@@ -80,17 +88,31 @@ def test_tflite_stores_alberts_layer_once(exported, how, stored, each):
     assert 0.99 * each * n_stored < seen < 1.01 * each * n_stored
 
 
+def test_without_a_package_python_answers_and_the_app_refuses(exported, tmp_path):
+    """RoBERTa, which has no vocab.txt: its file and a retuned copy answer as PyTorch does."""
+    parent, bundle = exported("roberta", "tflite", "fp32")
+    assert not zipfile.is_zipfile(bundle.weights)
+    asked = "Where are the keys?", "The keys are under the blue pot. The cat sleeps on the roof."
+    expected = Reader(parent).answer(*asked)
+    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", resolve("embedded", "dev")))
+    for path in (bundle.weights, tuned.path):
+        with load(path) as reader:
+            answer = reader.answer(*asked, mode="answering")
+        assert (answer.start, answer.end) == (expected.start, expected.end)
+    with pytest.raises(BundleError, match=r"model\.tflite: has no package.*WordPiece"):
+        check_or_push(AndroidOptions(bundle.path))
+
+
 @pytest.mark.parametrize(
     ("encoder", "says"),
     [
-        ("roberta", r"tokenizer is BPE.*needs WordPiece with BertNormalizer with .*export\.onnx"),
-        ("mpnet", r"\[CLS\] and \[SEP\].*<s> and </s>.*export\.onnx"),
+        ("roberta", "tokenizer is BPE.* needs WordPiece with BertNormalizer with "),
+        ("mpnet", r"\[CLS\] and \[SEP\].*<s> and </s>"),
     ],
 )
-def test_what_a_phone_cannot_tokenize_is_refused_before_converting(
-    make_bundle, tmp_path, monkeypatch, encoder, says
-):
-    monkeypatch.setattr("export.tflite.convert.convert", None)
-    with pytest.raises(UnsupportedExport, match=says):
-        export(TFLiteOptions(model=make_bundle(encoder=encoder), out=tmp_path / "out"))
-    assert not (tmp_path / "out").exists()
+def test_the_export_says_why_a_file_has_no_package(make_bundle, tmp_path, capsys, encoder, says):
+    path = make_bundle(encoder=encoder)
+    exporter = TFLiteExporter(TFLiteOptions(model=path, out=tmp_path / "out"))
+    exporter.check(load_runtime(exporter.parent).model)
+    assert exporter.packaged is None
+    assert re.search(f"{path}: .*{says}.*no package", capsys.readouterr().err)

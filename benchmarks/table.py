@@ -3,7 +3,7 @@
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
-        --view family --write docs/results/earlier-models.md --name x86
+        --view family --write PAGE.md --name x86
 
     python -m benchmarks.table benchmarks/results/flagship.jsonl \\
         benchmarks/results/flagship-arm64-qemu.jsonl --view card
@@ -22,6 +22,7 @@ from benchmarks.results.rows import AnyResult
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
+from benchmarks.show.waterfall import write_waterfall
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
@@ -52,21 +53,24 @@ class TableOptions:
     models: tuple[str, ...] | None = None
     """Only these models; all by default."""
     markdown: bool = False
-    """Print Markdown instead of text."""
+    """Print Markdown instead of text, with at most ten columns."""
     write: Path | None = None
     """Markdown file; the tables replace the text between the markers."""
     name: str | None = None
     """Name in the markers; by default that of the view."""
     plot: Path | None = None
     """SVG file to draw F1 against latency into."""
+    steps: Path | None = None
+    """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
 
     def __post_init__(self) -> None:
         views = (*VIEWS, FAMILY)
         check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
-        if self.plot is not None:
-            check_writable(self.plot, "--plot")
-            check_not_an_input(self.plot, "--plot", self.rows)
+        for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
+            if drawing is not None:
+                check_writable(drawing, flag)
+                check_not_an_input(drawing, flag, self.rows)
         if self.write is not None:
             check_markers(self.write, self.name or self.view)
 
@@ -85,6 +89,8 @@ def print_tables(options: TableOptions) -> str:
         from benchmarks.show.model_plots import write_latency_plot
 
         write_latency_plot(groups[0], options.plot)
+    if options.steps is not None:
+        write_waterfall(groups[0], options.models, options.steps)
     return show(tables, options.write, options.name or options.view, markdown=options.markdown)
 
 

@@ -1,7 +1,7 @@
 """The project's table in one: what each model retains at which size and time, a line for each target."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from benchmarks.results.rows import CPU, CUDA, QEMU, SSH
 from benchmarks.show.columns import MODEL, PRECISION, RUNTIME, SIZES, quick_mark, x_column
@@ -36,16 +36,16 @@ class CardLine:
 COLUMNS = [
     MODEL,
     Column("target", "target"),
-    RUNTIME,
+    replace(RUNTIME, rank=5),
     PRECISION,
     *SIZES,
     Column("ms unpadded", "measured.unpadded.latency_ms_mean", ".1f", mark=quick_mark("measured.unpadded")),
     x_column("x unpadded", "measured.unpadded"),
-    Column("pass s", "pass_s", ",.0f", mark=quick_mark("measured.unpadded")),
+    Column("pass s", "pass_s", ",.0f", mark=quick_mark("measured.unpadded"), rank=6),
     Column("questions", "measured.accuracy.n", ",.0f"),
-    Column("EM", "measured.exact_with_interval", ".2f"),
+    Column("EM", "measured.exact_with_interval", ".2f", rank=4),
     Column("F1", "measured.f1_with_interval", ".2f"),
-    Column("EM retained", "measured.exact_retained", ".1f", 100, "%"),
+    Column("EM retained", "measured.exact_retained", ".1f", 100, "%", rank=7),
     Column("F1 retained", "measured.retained", ".1f", 100, "%"),
 ]
 PASS = (

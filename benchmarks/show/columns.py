@@ -97,47 +97,52 @@ MODEL = Column("model", "entry.model", mark=overlap_mark("entry.train_overlap"))
 TARGET = Column("target", "entry.newest.target")
 DATA = Column("data", "entry.group.data", varied=True)
 MACHINE = Column("machine", "entry.newest.machine", varied=True)
-RUNTIME = Column("runtime", lambda line: runtime_of(line.entry))
-PRECISION = Column("precision", "entry.newest.precision")
-EMBEDDINGS = Column("embeddings", "entry.newest.embeddings", optional=True)
-PARAMS = Column("params", "entry.newest.params", ".1f", 1e-6, "M")
-NON_EMBEDDING = Column("non-emb.", "entry.newest.params_without_embeddings", ".1f", 1e-6, "M")
+RUNTIME = Column("runtime", lambda line: runtime_of(line.entry), rank=2)
+PRECISION = Column("precision", "entry.newest.precision", rank=1)
+EMBEDDINGS = Column("embeddings", "entry.newest.embeddings", optional=True, rank=5)
+PARAMS = Column("params", "entry.newest.params", ".1f", 1e-6, "M", rank=8)
+NON_EMBEDDING = Column("non-emb.", "entry.newest.params_without_embeddings", ".1f", 1e-6, "M", rank=9)
 SIZE = Column("MB", "entry.newest.size_bytes", ".1f", 1e-6)
 BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16])
 # Its scores
-EXACT = Column("EM", "entry.accuracy.exact", ".2f")
+EXACT = Column("EM", "entry.accuracy.exact", ".2f", rank=4)
 F1 = Column("F1", "entry.accuracy.f1", ".2f")
 F1_INTERVAL = Column("F1", "entry.f1_with_interval", ".2f")
-EXACT_RETAINED = Column("EM retained", "entry.exact_retained", ".1f", 100, "%", optional=True)
-RETAINED = Column("F1 retained", "entry.retained", ".1f", 100, "%")
+EXACT_RETAINED = Column("EM retained", "entry.exact_retained", ".1f", 100, "%", optional=True, rank=7)
+RETAINED = Column("F1 retained", "entry.retained", ".1f", 100, "%", optional=True)
 BOTH_RETAINED = [EXACT_RETAINED, RETAINED]
-AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%")
-QUESTIONS = Column("questions", "entry.accuracy.n", ",.0f")
-WINDOWS = Column("windows", "entry.accuracy.n_windows", ",.0f")
+AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%", rank=6)
+QUESTIONS = Column("questions", "entry.accuracy.n", ",.0f", rank=8)
+WINDOWS = Column("windows", "entry.accuracy.n_windows", ",.0f", rank=9)
 INSTRUCTIONS = Column("M instr.", "entry.accuracy.instructions_per_window", ",.1f", 1e-6, optional=True)
 HAS_ANS = Column("HasAns F1", "entry.accuracy.HasAns_f1", ".2f", optional=True)
 NO_ANS = Column("NoAns", "entry.accuracy.NoAns_exact", ".2f", optional=True)
 ACCURACY_DETAILS = [
-    Column("HasAns EM", "entry.accuracy.HasAns_exact", ".2f", optional=True),
+    Column("HasAns EM", "entry.accuracy.HasAns_exact", ".2f", optional=True, rank=6),
     HAS_ANS,
     NO_ANS,
-    Column("oracle F1", "entry.accuracy.best_f1", ".2f", optional=True),
-    Column("oracle threshold", "entry.accuracy.best_f1_thresh", ".2f", optional=True),
-    Column("no-answer threshold", "entry.accuracy.null_threshold", ".2f", optional=True),
-    Column("ECE", "entry.accuracy.calibration_error", ".2f", optional=True),
-    Column("ECE before", "entry.accuracy.uncalibrated_calibration_error", ".2f", optional=True),
+    Column("oracle F1", "entry.accuracy.best_f1", ".2f", optional=True, rank=6),
+    Column("oracle threshold", "entry.accuracy.best_f1_thresh", ".2f", optional=True, rank=8),
+    Column("no-answer threshold", "entry.accuracy.null_threshold", ".2f", optional=True, rank=6),
+    Column("ECE", "entry.accuracy.calibration_error", ".2f", optional=True, rank=4),
+    Column("ECE before", "entry.accuracy.uncalibrated_calibration_error", ".2f", optional=True, rank=6),
 ]
 # Its times, as long as the longest window and as short as its own
-MS_PADDED = ms_column("padded")
+MS_PADDED = replace(ms_column("padded"), rank=3)
 MS_UNPADDED = ms_column("unpadded")
 X_UNPADDED = x_column("x unpadded", "entry.unpadded")
 TIMES = [
     MS_PADDED,
-    x_column("x padded", "entry.padded"),
+    replace(x_column("x padded", "entry.padded"), rank=5),
     MS_UNPADDED,
     X_UNPADDED,
     Column(
-        "windows/s", "entry.batched.windows_per_s", ",.0f", mark=quick_mark("entry.batched"), optional=True
+        "windows/s",
+        "entry.batched.windows_per_s",
+        ",.0f",
+        mark=quick_mark("entry.batched"),
+        optional=True,
+        rank=9,
     ),
 ]
 
@@ -145,7 +150,7 @@ FORM = [RUNTIME, PRECISION, EMBEDDINGS]
 NAMES = [MODEL, *FORM]
 SIZES = [PARAMS, NON_EMBEDDING, SIZE]
 SUMMARY = [*NAMES, *SIZES, EXACT, F1, *BOTH_RETAINED, AGREEMENT, *TIMES]
-SHORT = [*NAMES, PARAMS, SIZE, EXACT, F1, *BOTH_RETAINED, MS_UNPADDED, X_UNPADDED]
+SHORT = [MODEL, RUNTIME, PRECISION, SIZE, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
     SIZE,
@@ -155,8 +160,8 @@ ACCURACY = [
     F1_INTERVAL,
     *ACCURACY_DETAILS,
     *(replace(column, form=".2f") for column in BOTH_RETAINED),
-    Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%"),
-    Column("with", "entry.accuracy.same_answers_as"),
+    Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%", rank=6),
+    Column("with", "entry.accuracy.same_answers_as", rank=7),
 ]
 PADDING = [
     *NAMES,
@@ -169,18 +174,18 @@ SETTING = [
     Column("threads", "row.threads", ".0f"),
     Column("batch", "row.batch", ".0f"),
     *(
-        Column(f"{name} ms", f"row.latency_ms_{name}", ".1f", mark=marks("row"))
-        for name in ("p50", "p90", "p99", "mean")
+        Column(f"{name} ms", f"row.latency_ms_{name}", ".1f", mark=marks("row"), rank=rank)
+        for name, rank in (("p50", 1), ("p90", 2), ("p99", 6), ("mean", 0))
     ),
-    Column("windows/s", "row.windows_per_s", ",.1f", mark=marks("row"), optional=True),
+    Column("windows/s", "row.windows_per_s", ",.1f", mark=marks("row"), optional=True, rank=5),
     replace(x_column("x", "row"), optional=False),
-    Column("first ms", "row.latency_ms_first", ".1f", optional=True),
-    Column("runs", "row.n_runs", ",.0f"),
-    Column("timed s", "row.timed_s", ".0f", optional=True),
-    Column("tokenize", "row.tokenize_ms_p50", ".2f"),
-    Column("decode", "row.decode_ms_p50", ".2f"),
-    Column("load ms", "row.load_ms", ".0f"),
-    Column("peak MB", "row.peak_memory_mb", ".0f"),
+    Column("first ms", "row.latency_ms_first", ".1f", optional=True, rank=4),
+    Column("runs", "row.n_runs", ",.0f", rank=7),
+    Column("timed s", "row.timed_s", ".0f", optional=True, rank=9),
+    Column("tokenize", "row.tokenize_ms_p50", ".2f", rank=8),
+    Column("decode", "row.decode_ms_p50", ".2f", rank=8),
+    Column("load ms", "row.load_ms", ".0f", rank=3),
+    Column("peak MB", "row.peak_memory_mb", ".0f", rank=1),
 ]
 LATENCY = [MODEL, *SETTING]
 # On the page, with the places of several groups

@@ -13,10 +13,8 @@ from qa.evaluation.bootstrap import LEVEL, Interval
 SCORES = {
     "best_f1": "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions",
     "null_threshold": "no-answer threshold: tuned for this file on held-out training articles",
-    "calibration_error": (
-        "ECE: expected calibration error of the probabilities in percentage points; before: of the softmax "
-        "scores"
-    ),
+    "calibration_error": "ECE: expected calibration error of the probabilities in percentage points",
+    "uncalibrated_calibration_error": "ECE before: expected calibration error of the softmax scores",
 }
 ONLY_UNPADDED = ("short", "card")  # views without padded times
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
@@ -34,6 +32,23 @@ def table_footnotes(group: Group, view: str) -> list[str]:
         *quick_footnotes(rows),
         *_another_run(group, rows),
         *_conditions(group, view),
+        *failure_footnotes(e.failure for e in group.entries),
+    ]
+
+
+def short_footnotes(group: Group) -> list[str]:
+    """Return the two footnotes of the short view, and those that say what is wrong with a figure."""
+    rows = shown_times(group, "short")
+    meaning = "ms: mean of the runtime call for one window, unpadded, 1 thread"
+    if group.baseline is not None:
+        meaning += f"; F1 retained: divided by that of {group.baseline_name}; x: speed-up over it"
+        meaning += f"; in brackets: {LEVEL:.0%} bootstrap intervals"
+    return [
+        meaning,
+        "; ".join(_conditions(group, "short")),
+        *overlap_footnotes(group.scores),
+        *quick_footnotes(rows),
+        *_another_run(group, rows),
         *failure_footnotes(e.failure for e in group.entries),
     ]
 
@@ -75,7 +90,7 @@ def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
     for entry in (e for e in entries if e.is_toolchain):
         tools.setdefault(tool_of(entry), {}).update(entry.newest.versions)
     names = []
-    for tool, versions in tools.items():
+    for tool, versions in sorted(tools.items()):
         packages = ", ".join(f"{package} {version}" for package, version in versions.items())
         names.append(f"{tool} ({packages})" if packages else tool)
     if names:
@@ -96,11 +111,13 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     if compared and view in ("summary", "accuracy"):
         than = "the parent's (for an export: the PyTorch model's)"
         if view == "accuracy":
-            than += " or, if not measured, the baseline's; the next column names that model"
+            than += " or, if not measured, the baseline's"
         elif any(e.agreement is None for e in compared):
             than += f" ({UNKNOWN} where the parent's were not kept)"
         yield f"agreement: share of answers identical to {than}"
     if view == "accuracy":
+        if compared:
+            yield "with: the model that the answers were compared with"
         yield from (text for key, text in SCORES.items() if any(getattr(a, key) is not None for a in scores))
 
 
@@ -125,12 +142,12 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         yield f"windows/s: batches of {batch} windows, {words_of(batch_lengths)}, threads: {threads}"
     if view == "latency":
         on_gpu = group.target == CUDA
-        peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "the whole process"
+        peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "of the whole process"
         yield f"padded to: {UNKNOWN} for unpadded windows"
-        beside = "tokenize (one question), decode (one window) and load in ms"
-        yield f"{beside} are not part of the latency; peak: {peak}"
+        yield "tokenize, decode: ms for one question, ms for one window; neither is part of the latency"
+        yield f"load ms, peak MB: not part of the latency; {peak}"
         if any(row.latency_ms_first for row in rows):
-            yield "first: the first inference of the process, which is not among those timed"
+            yield "first ms: the first inference of the process, which is not among those timed"
 
 
 def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
@@ -163,8 +180,8 @@ def _conditions(group: Group, view: str) -> Iterator[str]:
     times = group.times
     dates = sorted(r.date[:10] for r in (*(e.newest for e in group.entries), *times))
     runtimes = dict.fromkeys(str(e.newest.runtime) for e in group.entries if e.newest.runtime)
-    yield group.machine
-    yield f"{', '.join(runtimes)}; {first_to_last(dates)}"
+    yield f"machine: {group.machine}"
+    yield f"runtimes: {', '.join(runtimes)}; {first_to_last(dates)}"
     if view == "latency":
         yield from (f"{name}: {value}" for name, value in process_conditions(times))
     if view != "accuracy":

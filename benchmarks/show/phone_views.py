@@ -13,12 +13,12 @@ PERCENTILES = [Column(f"{name} ms", f"latency_ms_{name}", ".1f") for name in ("p
 THERMAL = Column("thermal", "thermal_status", ".0f", optional=True)
 LATENCY_COLUMNS = [
     *MODEL_COLUMNS,
-    Column("MB", "size_bytes", ".1f", 1e-6),
+    Column("MB", "size_bytes", ".1f", 1e-6, rank=3),
     Column("lengths", "lengths", ".0f"),
     THREADS,
     *PERCENTILES,
-    Column("first ms", "latency_ms_first", ".1f"),
-    Column("runs", "n_runs", ".0f"),
+    Column("first ms", "latency_ms_first", ".1f", rank=2),
+    Column("runs", "n_runs", ".0f", rank=4),
     Column("load ms", "load_ms", ".0f"),
     Column("growth MB", "memory_growth_mb", ".0f"),
     THERMAL,
@@ -27,9 +27,9 @@ QUESTION_COLUMNS = [
     *MODEL_COLUMNS,
     THREADS,
     Column("questions", "n", ".0f"),
-    Column("windows", "n_windows", ".0f"),
+    Column("windows", "n_windows", ".0f", rank=4),
     *PERCENTILES,
-    *(Column(f"{name} ms", f"{name}_ms_mean", ".1f") for name in ("tokenize", "inference", "decode")),
+    *(Column(f"{name} ms", f"{name}_ms_mean", ".1f", rank=3) for name in ("tokenize", "inference", "decode")),
     THERMAL,
 ]
 TIMED_BY = (

@@ -70,8 +70,8 @@ def _table(name: str, lengths: Lengths, contenders: Sequence[Contender]) -> Tabl
     rows = [contender.row for contender in contenders if contender.row]
     where = words_of(lengths)
     footnotes = [
-        f"ms: mean of the runtime call for one window {where}, 1 thread; x ours: speed-up over {ours.model}, "
-        f"our fastest export here within {EQUAL_F1:g} points of our best F1",
+        f"ms: mean of the runtime call for one window, 1 thread; x ours: speed-up over {ours.model}, our "
+        f"fastest export here within {EQUAL_F1:g} points of our best F1",
         f"{ours.group.data}; {ours.group.machine}",
         *toolchain_footnotes([contender.entry for contender in contenders]),
         *quick_footnotes(rows),

@@ -3,7 +3,7 @@
 import html
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from qa.base.errors import OptionError
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
+MOST_COLUMNS = 10  # of a table in Markdown
 UNKNOWN = "–"
 
 
@@ -38,6 +39,8 @@ class Column:
     """Left out of a table where no line has a value."""
     varied: bool = False
     """Left out of a table where all lines have the same value."""
+    rank: int = 0
+    """Columns of higher rank are left out first where a table is too wide; those of rank 0 never."""
 
     def value(self, line: Any) -> Any:
         """Return the cell's value; None when it is unknown."""
@@ -80,6 +83,15 @@ class Table:
     def headings(self) -> list[str]:
         """The headings in order."""
         return [column.heading for column in self.columns]
+
+    def fitted(self) -> "Table":
+        """Keep MOST_COLUMNS: leave out those of the highest rank, and footnotes that explain only them."""
+        dropped = sorted((c for c in reversed(self.columns) if c.rank), key=lambda column: -column.rank)
+        dropped = dropped[: max(0, len(self.columns) - MOST_COLUMNS)]
+        hidden = {column.heading for column in dropped}
+        footnotes = [text for text in self.footnotes if not {*text.split(":", 1)[0].split(", ")} <= hidden]
+        columns = tuple(column for column in self.columns if column not in dropped)
+        return replace(self, columns=columns, footnotes=tuple(footnotes))
 
     @property
     def cells(self) -> list[list[str]]:
@@ -154,7 +166,8 @@ def as_text(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """Return a GitHub table with its title and footnotes."""
+    """Return a GitHub table of at most MOST_COLUMNS, with its title and footnotes."""
+    table = table.fitted()
     rule = [":--" if column.form is None else "--:" for column in table.columns]
     rows = [
         [_escaped(cell).replace("|", "\\|") for cell in row] for row in (table.headings, rule, *table.cells)
@@ -201,6 +214,21 @@ def check_markers(path: Path, name: str) -> re.Match[str]:
 
 
 def write_marked(path: Path, name: str, content: str) -> None:
-    """Replace the text between the markers of `name` in a Markdown file."""
+    """Replace the text between the markers of `name` in a Markdown file.
+
+    A footnote is not repeated while the one above that explains the same, up to its colon, says the same.
+    """
     found = check_markers(path, name)
-    write_whole(path, f"{found[1]}\n{content.strip()}\n{found[3]}")
+    above = {_about(line): line for line in found[1].splitlines()}
+    lines = []
+    for line in content.strip().splitlines():
+        if not _about(line) or above.get(_about(line)) != line:
+            lines.append(line)
+        above[_about(line)] = line
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines).strip())
+    write_whole(path, f"{found[1]}\n{text}\n{found[3]}")
+
+
+def _about(line: str) -> str:
+    """Return what a line of Markdown explains as a footnote; empty where it is none."""
+    return line.split(": ", 1)[0] if line.startswith("<sub>") else ""

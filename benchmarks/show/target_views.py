@@ -35,13 +35,15 @@ class TargetLine:
 
 COLUMNS = [
     Column("model", "result.model", mark=overlap_mark("result.train_overlap")),
-    *(Column(name, f"result.{name}") for name in ("target", "runtime", "precision")),
-    Column("embeddings", "result.embeddings", optional=True),
+    Column("target", "result.target"),
+    Column("runtime", "result.runtime", rank=5),
+    Column("precision", "result.precision", rank=1),
+    Column("embeddings", "result.embeddings", optional=True, rank=8),
     Column("questions", "result.n", ",.0f"),
-    Column("windows", "result.n_windows", ",.0f"),
-    Column("EM", "result.exact", ".2f"),
+    Column("windows", "result.n_windows", ",.0f", rank=9),
+    Column("EM", "result.exact", ".2f", rank=6),
     Column("F1", "result.f1", ".2f"),
-    Column("F1 ref", "result.reference_f1", ".2f"),
+    Column("F1 ref", "result.reference_f1", ".2f", rank=6),
     Column("max diff", "result.parity_max_abs", ".2g"),
     Column("same spans", "result.same_spans", ".1f", 100, "%"),
     Column("M instructions", "result.instructions_per_window", ",.1f", 1e-6),
@@ -49,8 +51,9 @@ COLUMNS = [
     Column("x fp32", "gain", ".2f", unit="x", mark=quick_mark("row")),
 ]
 FOOTNOTES = (
-    "reference: the same runtime, file and windows on the machine of the command; F1 ref: its F1; max diff: "
-    "largest difference of a logit from it; same spans: windows with the same best span",
+    "reference: the same runtime, file and windows on the machine of the command; max diff: largest "
+    "difference of a logit from it; same spans: windows with the same best span",
+    "F1 ref: F1 of the reference",
     "M instructions: millions per window, mean, in the runtime call with 1 thread; ms: mean of that call, 1 "
     "thread, unpadded",
     "x fp32: ratio of the instructions, or of the mean times (95% interval over rounds in turns), of the "

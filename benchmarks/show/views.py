@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from benchmarks.show.card import card_tables
 from benchmarks.show.categories import category_tables
 from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
-from benchmarks.show.footnotes import table_footnotes
+from benchmarks.show.footnotes import short_footnotes, table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
 from benchmarks.show.ranking import ranking_tables
@@ -30,7 +30,8 @@ def group_tables(group: Group, view: str) -> list[Table]:
     if not entries:
         return []
     lines = [Line(e) for e in entries]
-    return [make_table(_title(group), PER_MODEL[view], lines, table_footnotes(group, view))]
+    footnotes = short_footnotes(group) if view == "short" else table_footnotes(group, view)
+    return [make_table(_title(group), PER_MODEL[view], lines, footnotes)]
 
 
 def latency_tables(group: Group) -> list[Table]:

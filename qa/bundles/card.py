@@ -28,6 +28,7 @@ from qa.text.settings import QASettings
 PROBE = "probe.json"
 NOT_SEALED = ""
 """Hash of a bundle whose manifest is not written yet."""
+SHOWN_ANCESTORS = 3
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
 # Options that name files or say how a run was started; the options of the teacher are in its own bundle.
@@ -75,6 +76,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         front_matter=front_matter(manifest, origins, in_transformers, name),
         facts=_facts(manifest, settings, weights),
         chain=chain,
+        nearest=chain[: 1 + SHOWN_ANCESTORS],
         settings_of=_settings_of,
         in_transformers=in_transformers,
         why_not_in_transformers=config.get(

@@ -22,7 +22,10 @@ from places import ROOT
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web")))
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web", "how-do-i")),
+)
 PAGES = (*PAGES, "docs/benchmarking.md")
 SHOWN = re.compile(r"^    ((?:\.venv/bin/)?(?:python|pocketqa|make) [^#\n]+)", re.MULTILINE)
 CHECKOUT = (

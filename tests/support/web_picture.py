@@ -1,4 +1,4 @@
-"""Draw docs/web.png: the page on a phone, in light and in dark.
+"""Draw docs/web.png: the page in Chromium at phone size, in light and in dark.
 
     python tests/support/web_picture.py docs/web.png
 

@@ -1,6 +1,8 @@
 """Tables out of hand-made results: what is compared with what, newest first, unknown as a dash, and Markdown
 markers."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from benchmark_results import (
@@ -25,7 +27,16 @@ from benchmark_results import (
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
-from benchmarks.show.tables import UNKNOWN, as_markdown, as_text, check_markers, text_table, write_marked
+from benchmarks.show.tables import (
+    UNKNOWN,
+    Column,
+    Table,
+    as_markdown,
+    as_text,
+    check_markers,
+    text_table,
+    write_marked,
+)
 from benchmarks.show.views import view_tables
 from benchmarks.table import TableOptions, print_tables
 from qa.base.errors import OptionError
@@ -93,7 +104,7 @@ def test_newer_results_replace_older_and_a_changed_model_starts_afresh():
 def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
     results = [scored(**NO_BASELINE), timed(ms=9.0)]
     assert "EM retained" not in lines(results)[0]
-    assert shown(results, "F1 retained") == [UNKNOWN]
+    assert "F1 retained" not in lines(results)[0]
     assert "no baseline" in footnotes(results)
     other = [scored(), scored("s", 78.0, baseline="t", baseline_sha256="sha of t"), scored("u", 78.0)]
     assert shown(other, "model", "F1 retained") == [("teacher", "100.0%"), ("s", UNKNOWN), ("u", "97.5%")]
@@ -248,6 +259,25 @@ def test_markers_are_replaced_and_nothing_else(tmp_path):
         assert path.read_text() == text.replace("old", "new")
 
 
+def test_a_footnote_is_not_repeated_below_while_it_holds(tmp_path):
+    path = tmp_path / "README.md"
+    notes = [f"<sub>{note}</sub><br>" for note in ("machine: A", "machine: B", "ms: mean")]
+    path.write_text("\n".join([notes[0], notes[2], BEGIN, END]))
+    write_marked(path, "dev", "\n".join([notes[2], notes[0], "| table |", notes[1], "| table |", notes[0]]))
+    written = path.read_text().split(BEGIN)[1]
+    assert written.strip().splitlines() == ["| table |", notes[1], "| table |", notes[0], END]
+
+
+def test_markdown_leaves_out_the_columns_of_highest_rank_and_their_footnotes():
+    ranks = {"model": 0, "b": 2, "c": 9, "d": 2} | {f"x{n}": 0 for n in range(8)}
+    columns = [Column(name, lambda line: "1", "", rank=rank) for name, rank in ranks.items()]
+    table = Table("t", tuple(columns), ("line",), ("c: gone", "b, d: one is left", "other"))
+    assert table.fitted().headings == [name for name in ranks if name not in ("c", "d")]
+    assert table.fitted().footnotes == ("b, d: one is left", "other")
+    narrow = replace(table, columns=tuple(columns[:10]))
+    assert narrow.fitted() == narrow
+
+
 @pytest.mark.parametrize("text", ["nothing", BEGIN, END + BEGIN, BEGIN + BEGIN + END, BEGIN + END + END])
 def test_missing_or_wrong_markers_are_refused(text, tmp_path):
     path = tmp_path / "README.md"
@@ -276,11 +306,17 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         assert ["student-openvino-int8" in found for found in (text, svg.read_text())] == [
             with_toolchains
         ] * 2
+    print_tables(TableOptions((rows,), models=("teacher", "student", "student-openvino-int8"), steps=svg))
+    drawn = svg.read_text()
+    assert [
+        step in drawn for step in ("50.0 ms", "2.0x as fast as above", "2.8x as fast as above, 6x in all")
+    ] == [True] * 3
     for file, options, message in (
         (rows, {"data": "other.json"}, r"no results for the view summary of other\.json"),
         (rows, {"view": "speed"}, "--view"),
         (phone, {}, "no results for the view summary; use --view latency"),
         (phone, {"view": "latency", "plot": svg}, "the results have no latency"),
+        (rows, {"models": ("teacher",), "steps": svg}, "--steps"),
     ):
         with pytest.raises(OptionError, match=message):
             print_tables(TableOptions((file,), **options))

@@ -129,7 +129,7 @@ def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
         paths = [Path(relative(bundle)) for bundle in (*also, *bundles)]
         results, changed = results_of_bundles(results, paths)
         left_out += changed
-    groups = compared(results, newest_order(results), baseline and baseline.sha256)
+    groups = compared(results, newest_order(results), baseline.sha256 if baseline else None)
     here = [group for group in groups if group.target in HERE]
     if baseline is not None:
         others = [g for g in here if g.baseline and g.baseline.baseline_sha256 != baseline.sha256]

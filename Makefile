@@ -60,10 +60,10 @@ ask: install
 # A bundle's folder appears when it is finished, so a stopped demo can continue; make deletes no folder after a stop.
 # Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.
 $(DEMO)/student: | install
-	$(RUN) -m distill.run --epochs 1 --resume
+	$(RUN) -m distill.run --epochs 1 --importance-windows 64 --resume
 
 $(DEMO)/student-pruned: | $(DEMO)/student
-	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --epochs 0.5 --resume
+	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --epochs 0.5 --importance-windows 64 --resume
 
 # A student trained for so short a time has near ties: one best span in nine changes in int8.
 $(DEMO)/student-pruned-onnx-int8: | $(DEMO)/student-pruned

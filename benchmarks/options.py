@@ -14,14 +14,14 @@ from qa.data.datasets import EMBEDDED
 from qa.runtime.runtimes import available_cores
 
 MIN_LENGTH = 32  # tokens of the shortest windows worth cutting
-MEASURING = ("baseline", "quick", "lengths", "threads", "batch", "toolchains", "skip_latency")
+MEASURING = ("quick", "lengths", "threads", "batch", "toolchains", "skip_latency")
 # Options that have no meaning on a target, or with a flag that measures nothing on this machine.
 REFUSED = {
     CPU: ("questions",),
     CUDA: ("questions", "threads", "toolchains"),
     "remote": ("baseline", "lengths", "threads", "batch", "toolchains"),
     "--report": (*MEASURING, "target", "questions", "phone_report"),
-    "--phone-report": (*MEASURING, "target", "questions", "data"),
+    "--phone-report": ("baseline", *MEASURING, "target", "questions", "data", "details"),
 }
 
 
@@ -36,12 +36,14 @@ class CompareOptions:
     """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, everyday,
     squad or squad_v2."""
     baseline: Expert[Path | None] = None
-    """Bundle that F1 and speed are compared with. Default: the only teacher that comes from no other one.
-    """
+    """Bundle that F1 and speed are compared with. Default: the first teacher that comes from no other, else
+    the first bundle."""
     rows: Path | None = None
     """File the results are appended to. Default: rows.jsonl beside the first bundle."""
     report: bool = False
-    """Only write the page from existing results: of the bundles named, else all. Nothing is measured."""
+    """Only show existing results: of the bundles named, else all. Nothing is measured."""
+    details: bool = False
+    """Print all columns, and a line for each setting that was timed."""
     page: Expert[Path | None] = None
     """HTML page to write. Default: report.html beside the results."""
     quick: bool = False

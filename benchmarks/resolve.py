@@ -38,6 +38,10 @@ class Output:
     """Questions, as they were named."""
     named_page: bool = False
     """True where the page's name was given."""
+    baseline: Path | None = None
+    """Bundle that existing results are compared with; None for the baseline that they name."""
+    details: bool = False
+    """True to print all columns and a line for each setting."""
 
     @classmethod
     def of(cls, options: CompareOptions) -> "Output":
@@ -46,12 +50,14 @@ class Output:
         rows = options.rows or beside.with_name("rows.jsonl")
         page = options.page or rows.parent / "report.html"
         check_not_an_input(page, "--page", [rows, Path(options.data)])
-        return cls(rows, page, options.data, options.page is not None)
+        baseline = options.baseline if options.report else None
+        return cls(rows, page, options.data, options.page is not None, baseline, options.details)
 
     def command(self, bundles: Sequence[Path]) -> str:
         """Return the command that writes the page of these bundles again."""
         page = self.page if self.named_page else None
-        return command_line(CompareOptions(tuple(bundles), self.data, rows=self.rows, report=True, page=page))
+        options = CompareOptions(tuple(bundles), self.data, self.baseline, self.rows, report=True, page=page)
+        return command_line(options)
 
 
 @dataclass(frozen=True)
@@ -135,23 +141,16 @@ def run_here(options: CompareOptions) -> Run:
     also = [path for path in (options.baseline, options.toolchains) if path is not None]
     models = find_models(options.bundles, also)
     check_lengths(options.lengths, models)
-    baseline = choose_baseline(models, options.baseline)
     file = find_rows(options)
     data, examples = read_data(options.data)
     where = this_host().machine
-    if options.toolchains is not None:
-        student = open_model(options.toolchains, format="pytorch").sha256
-        models += toolchain_models(next(model for model in models if model.sha256 == student))
     if options.target == CUDA:
         where = gpu()
         models = gpu_models(models)
-        if baseline is not None:
-            baseline = next((model for model in models if model.sha256 == baseline.sha256), None)
-            if baseline is None:
-                raise OptionError(
-                    f"--baseline {options.baseline}: no runtime here computes it on a GPU; "
-                    "name a PyTorch bundle"
-                )
+    baseline = choose_baseline(models, options.baseline)
+    if options.toolchains is not None:
+        student = open_model(options.toolchains, format="pytorch").sha256
+        models += toolchain_models(next(model for model in models if model.sha256 == student))
     check_names(models)
     # The baseline first and parents before their children: F1 retained and agreement look back.
     models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))

@@ -1,6 +1,7 @@
 """Tables of results for the terminal and for Markdown.
 
     python -m benchmarks.table runs/demo/rows.jsonl
+    python -m benchmarks.table runs/demo/rows.jsonl --view summary
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
         --view family --write PAGE.md --name x86
@@ -8,7 +9,7 @@
     python -m benchmarks.table benchmarks/results/flagship.jsonl \\
         benchmarks/results/flagship-arm64-qemu.jsonl --view card
 
-The third command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
+The fourth command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
 that file.
 """
 
@@ -43,11 +44,12 @@ class TableOptions:
 
     rows: tyro.conf.Positional[tuple[Path, ...]]
     """Files of results."""
-    view: str = "summary"
-    """summary (a line for each model), short (its main columns), family (summary without toolchains), padding
-    (gain of unpadded windows), latency (a line for each setting; phones are here), accuracy, toolchains (our
-    best export against other toolchains' exports of the same model), arm (results of --target),
-    categories (scores by category), or card (sizes, times and scores, a line for each target)."""
+    view: str = "brief"
+    """brief (a line for each model, 100 characters wide), summary (all columns), short (its main columns),
+    family (summary without toolchains), padding (gain of unpadded windows), latency (a line for each setting;
+    phones are here), accuracy, toolchains (our best export against other toolchains' exports of the same
+    model), arm (results of --target), categories (scores by category), or card (sizes, times and scores, a
+    line for each target)."""
     data: str | None = None
     """Only results of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None

@@ -93,23 +93,25 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
     ]
 
 
-def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest | None:
-    """Return the model of --baseline, else the only teacher that comes from no other, else None.
+def choose_baseline(models: Sequence[ModelUnderTest], named: Path | None) -> ModelUnderTest:
+    """Return the model of --baseline, else the first teacher that comes from no other, else the first.
 
-    A teacher learnt from gold answers only, or taught one of these. OptionError when there are several.
+    A teacher learnt from gold answers only, or taught one of these. OptionError when no model is the named.
     """
     if named is not None:
         sha256 = open_model(named).sha256
-        return next(model for model in models if model.sha256 == sha256)
+        found = next((model for model in models if model.sha256 == sha256), None)
+        if found is None:
+            raise OptionError(
+                f"--baseline {named}: no runtime here computes it on a GPU; name a PyTorch bundle"
+            )
+        return found
     taught = {sha256 for m in models for sha256 in m.bundle.manifest.taught_by}
     teachers = [m for m in models if m.bundle.manifest.is_teacher or m.sha256 in taught]
     hashes = {m.sha256 for m in teachers}
     # A teacher that was cast, fine-tuned or distilled from another one is no baseline of itself.
     originals = [m for m in teachers if not hashes & _comes_from(m.bundle.manifest)]
-    if len(originals) > 1:
-        names = ", ".join(m.name for m in originals)
-        raise OptionError(f"several possible baselines ({names}); choose one with --baseline BUNDLE")
-    return originals[0] if originals else None
+    return [*originals, *models][0]
 
 
 def _comes_from(manifest: Manifest) -> set[str]:

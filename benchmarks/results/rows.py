@@ -39,8 +39,13 @@ class Machine(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     """Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them."""
 
     def __str__(self) -> str:
+        return ", ".join(filter(None, (self.short, " ".join(self.features))))
+
+    @property
+    def short(self) -> str:
+        """Return its name and cores."""
         counted = f"{self.cores} core{'s' if self.cores != 1 else ''}" if self.cores else ""
-        return ", ".join(text for text in (self.name, counted, " ".join(self.features)) if text)
+        return ", ".join(filter(None, (self.name, counted)))
 
 
 class Runtime(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -1,10 +1,11 @@
 """Columns of the tables of models and settings, and the lines they are read from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.results.rows import UNPADDED, Latency
+from benchmarks.results.stats import mean_of
 from benchmarks.show.groups import Entry
 from benchmarks.show.tables import UNKNOWN, Column, at_path
 from qa.evaluation.bootstrap import Interval
@@ -92,6 +93,11 @@ def x_column(heading: str, path: str) -> Column:
     return Column(heading, value, ".2f", unit="x", mark=quick_mark(path), optional=True)
 
 
+def _mean_speedup(line: Line) -> float | None:
+    """Return the speed-up over the baseline without its interval."""
+    return mean_of(line.entry.group.speedup(line.entry.shortest)) or None
+
+
 # The model
 MODEL = Column("model", "entry.model", mark=overlap_mark("entry.train_overlap"))
 TARGET = Column("target", "entry.newest.target")
@@ -150,6 +156,16 @@ FORM = [RUNTIME, PRECISION, EMBEDDINGS]
 NAMES = [MODEL, *FORM]
 SIZES = [PARAMS, NON_EMBEDDING, SIZE]
 SUMMARY = [*NAMES, *SIZES, EXACT, F1, *BOTH_RETAINED, AGREEMENT, *TIMES]
+BRIEF = [
+    MODEL,
+    RUNTIME,
+    PRECISION,
+    SIZE,
+    F1,
+    RETAINED,
+    Column("ms", "entry.shortest.latency_ms_mean", ".1f", mark=marks("entry.shortest"), optional=True),
+    Column("x", _mean_speedup, ".1f", unit="x", mark=quick_mark("entry.shortest"), optional=True),
+]  # at most 100 characters wide
 SHORT = [MODEL, RUNTIME, PRECISION, SIZE, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
@@ -188,9 +204,25 @@ SETTING = [
     Column("peak MB", "row.peak_memory_mb", ".0f", rank=1),
 ]
 LATENCY = [MODEL, *SETTING]
+
+
+def _with_details(columns: Sequence[Column], *headings: str) -> list[Column]:
+    """Return the columns, those of these headings hidden until all are asked for."""
+    return [replace(column, detail=column.heading in headings) for column in columns]
+
+
 # On the page, with the places of several groups
-PLACES = [TARGET, DATA, MACHINE]
+PLACES = [replace(TARGET, varied=True), DATA, MACHINE]
 F1_PARTS = [F1_INTERVAL, HAS_ANS, NO_ANS]
-PAGE_MODELS = [MODEL, *PLACES, *FORM, *SIZES, EXACT, *F1_PARTS, *BOTH_RETAINED, AGREEMENT]
-PAGE_MODELS += [*TIMES, INSTRUCTIONS, QUESTIONS]
-PAGE_SETTINGS = [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE]
+PAGE_MODELS = _with_details(
+    [
+        *(MODEL, *PLACES, RUNTIME, PRECISION, SIZE, EXACT, *F1_PARTS, *BOTH_RETAINED, *TIMES),
+        *(INSTRUCTIONS, EMBEDDINGS, PARAMS, NON_EMBEDDING, AGREEMENT, QUESTIONS),
+    ],
+    *("machine", "HasAns F1", "NoAns", "EM retained", "windows/s"),
+    *("embeddings", "params", "non-emb.", "agreement", "questions"),
+)
+PAGE_SETTINGS = _with_details(
+    [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE],
+    *("machine", "runtime", "first ms", "runs", "timed s", "tokenize", "decode", "load ms", "bundle"),
+)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, UNPADDED, Accuracy, Failure, Latency, Machine, Result
+from benchmarks.results.rows import BUSY, CUDA, Accuracy, Failure, Latency, Machine, Result
 from benchmarks.results.stats import mean_of
 from benchmarks.show.columns import ANOTHER_RUN, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
@@ -16,7 +16,7 @@ SCORES = {
     "calibration_error": "ECE: expected calibration error of the probabilities in percentage points",
     "uncalibrated_calibration_error": "ECE before: expected calibration error of the softmax scores",
 }
-ONLY_UNPADDED = ("short", "card")  # views without padded times
+ONE_LENGTH = ("brief", "short", "card")  # views with the shortest times only
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 
 
@@ -57,7 +57,7 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     """Return the times that a view shows."""
     if view == "latency":
         return group.times
-    names = {"accuracy": (), "padding": ("padded", "unpadded")} | dict.fromkeys(ONLY_UNPADDED, ("unpadded",))
+    names = {"accuracy": (), "padding": ("padded", "unpadded")} | dict.fromkeys(ONE_LENGTH, ("shortest",))
     shown = names.get(view, ("padded", "unpadded", "batched"))
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
@@ -101,7 +101,7 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
     if group.baseline is None and view != "padding":
         yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
-    elif view in ("summary", "accuracy", *ONLY_UNPADDED):
+    elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
         yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
     scores = group.scores
@@ -123,8 +123,8 @@ def _scores(group: Group, view: str) -> Iterator[str]:
 
 def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the columns of times."""
-    if rows and view in ("summary", "padding", *ONLY_UNPADDED):
-        lengths = [UNPADDED] if view in ONLY_UNPADDED else group.shown_lengths
+    if rows and view in ("summary", "padding", *ONE_LENGTH):
+        lengths = group.shown_lengths[-1 if view in ONE_LENGTH else 0 :]
         settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
     if rows and group.baseline is not None and view != "padding":
@@ -159,7 +159,7 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
         over.append(f"{columns} over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
-    if n_rounds:
+    if n_rounds and view != "brief":
         over.append(f"of x over {first_to_last([*map(str, n_rounds)])} rounds in which the models took turns")
     if over:
         yield f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"

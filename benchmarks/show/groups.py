@@ -137,6 +137,12 @@ class Entry:
         return self.at(UNPADDED)
 
     @property
+    def shortest(self) -> Latency | None:
+        """Unpadded times, or padded ones where the group has no others; one thread, batch 1."""
+        lengths = self.group.shown_lengths
+        return self.at(lengths[-1]) if lengths else None
+
+    @property
     def batched(self) -> Latency | None:
         """Times at the group's batched setting."""
         return self.at(*self.group.batched) if self.group.batched else None

@@ -92,9 +92,6 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
             explanation = f"a window {where}: {faster}{in_brackets(ratio)} than {reference.model} ({times})"
             cards.append((f"{number(row.latency_ms_mean, '.1f')} ms", explanation))
             claims.append(f"{faster} {where}")
-    if (gain := best.padding_gain) is not None:
-        padded = f"{best.model} unpadded instead of padded to {group.longest}{in_brackets(gain)}"
-        cards.append((f"{mean_of(gain):.1f}x", padded))
     package = package_of(reference)
     described = f"{reference.model} ({RUNTIME_NAMES.get(package, package)}, {reference.newest.precision})"
     keeps = f"{best.model} keeps {kept} of {base.model}'s F1 and {kept_exact} of its EM"
@@ -136,7 +133,7 @@ def which_to_ship(group: Group) -> str:
         nearest, f1 = max(exports, key=lambda scored: scored[1])
         return f"none: {nearest.model} comes nearest, {base.f1 - f1:.2f} points of F1 below. The rule: {rule}"
     entry, f1 = min(allowed, key=lambda scored: scored[0].newest.size_bytes or 0)
-    row = entry.at(group.shown_lengths[-1]) if group.shown_lengths else None
+    row = entry.shortest
     time = f", {number(row.latency_ms_mean, '.1f')} ms {words_of(row.lengths)}" if row is not None else ""
     difference = f"{abs(f1 - base.f1):.2f} points {'below' if f1 < base.f1 else 'above'} {base.model}"
     size = f"{(entry.newest.size_bytes or 0) / 1e6:.1f} MB"

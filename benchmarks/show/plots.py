@@ -41,7 +41,11 @@ DASHED = (0, (5, 3))
 DPI = 72  # a point of matplotlib is a unit of the SVG
 MARK = 9  # size of a mark
 STEP = 7  # growth of a mark for each mark drawn over it
-NUMBER = 11  # size of the box that a number needs
+CHARACTER = 6.3  # width of a character of a name
+LINE = 12  # height of a name
+FARTHEST = 110  # pixels between a mark and its name
+# Where a name may stand beside a mark: right and up are 1
+SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 LOG_FROM = 3.0  # ratio of the largest to the smallest value, from which an axis is logarithmic
 DECADES_FROM = 300  # the same, from which only powers of ten are labelled
 STYLE = {
@@ -67,7 +71,7 @@ STYLE = {
     "xtick.color": GREY,
     "ytick.color": GREY,
 }
-SCATTER_WIDTH = 780
+SCATTER_WIDTH = 520
 SCATTER_HEIGHT = 420
 PANEL_WIDTH = 390
 PANEL_HEIGHT = 330
@@ -162,18 +166,18 @@ def _style() -> Iterator[None]:
 
 @_style()
 def scatter_svg(scatter: Scatter) -> str:
-    """Draw a scatter plot whose points are numbered, and named beside it."""
+    """Draw a scatter plot whose points are named where they stand, the front first, while there is room."""
     points = scatter.points
     colours = colours_of(list(dict.fromkeys(p.runtime for p in points)))
-    height = max(SCATTER_HEIGHT, 60 + 16 * len(points))
-    figure = _figure(SCATTER_WIDTH, height)
-    axes = _axes(figure, (52, height - 374, 440, 330), scatter.x_title, "F1, %")
+    figure = _figure(SCATTER_WIDTH, SCATTER_HEIGHT)
+    axes = _axes(figure, (46, 44, SCATTER_WIDTH - 56, SCATTER_HEIGHT - 114), scatter.x_title, "F1, %")
     _scale(axes, "x", [p.x for p in points], log=True)
     ends = [v for p in points for v in ((p.interval.low, p.interval.high) if p.interval else (p.f1,))]
     room = max(0.09 * (max(ends) - min(ends)), 0.3)
     axes.set_ylim(min(ends) - room, max(ends) + room)
     left = axes.get_xlim()[1]
-    corners = [(p.x, p.f1) for p in scatter.front]
+    front = scatter.front
+    corners = [(p.x, p.f1) for p in front]
     axes.step(
         [corners[0][0], *(x for x, _ in corners), left],
         [axes.get_ylim()[0], *(f1 for _, f1 in corners), corners[-1][1]],
@@ -187,52 +191,88 @@ def scatter_svg(scatter: Scatter) -> str:
         MARK + STEP * sum(math.dist(place, over) < MARK / 3 for over in places[number:])
         for number, place in enumerate(places, 1)
     ]
-    for number, (point, size) in enumerate(zip(points, sizes, strict=True)):
+    marks = [Box(*place, size, size) for place, size in zip(places, sizes, strict=True)]
+    for number in sorted(range(len(points)), key=lambda number: points[number] not in front):
+        point = points[number]
         colour = colours[point.runtime]
         if point.interval:
-            axes.plot([point.x] * 2, [point.interval.low, point.interval.high], color=colour, alpha=0.5)
+            axes.plot([point.x] * 2, [point.interval.low, point.interval.high], color=colour, alpha=0.35)
+        size = sizes[number]
         (mark,) = axes.plot(point.x, point.f1, point.marker, color=colour, markersize=size, alpha=0.85)
         mark.set_gid(f"point-{number}")
         if point.hollow:
             mark.set_markerfacecolor("none")
-        bold = "bold" if point in scatter.front else "normal"
-        name = f"{number + 1}  {point.name}"
-        figure.text(510, height - 56 - 16 * number, name, weight=bold, transform=None)
-    for number, place in enumerate(_numbers(places, sizes, axes.bbox.extents), 1):
-        figure.text(*place, str(number), ha="center", va="center_baseline", transform=None)
+    _name_points(figure, scatter, marks, Box.of_corners(*axes.bbox.extents))
     shapes = {p.precision: p.marker for p in points}
-    handles = [_handle(shape, GREY, precision) for precision, shape in shapes.items()]
+    meanings = [_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1)]
     if any(point.hollow for point in points):
-        handles.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))
-    handles.append(_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1))
+        meanings.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))
     runtimes = [_handle("o", colour, RUNTIME_NAMES.get(name, name)) for name, colour in colours.items()]
     _legend(figure, 2, runtimes)
-    _legend(figure, 20, handles)
+    _legend(figure, 20, [_handle(shape, GREY, precision) for precision, shape in shapes.items()])
+    _legend(figure, 38, meanings)
     return _svg(figure, [point.details for point in points])
 
 
-def _numbers(
-    places: Sequence[tuple[float, float]], sizes: Sequence[float], extents: Sequence[float]
-) -> list[tuple[float, float]]:
-    """Return where each point's number stands: the nearest spot free of marks and other numbers."""
-    left, bottom, right, top = extents
-    taken: list[tuple[float, float]] = []
+@dataclass(frozen=True)
+class Box:
+    """A rectangle of a drawing in pixels, by its centre and size."""
 
-    def is_free(spot: tuple[float, float]) -> bool:
-        inside = left < spot[0] - NUMBER / 2 and spot[0] + NUMBER / 2 < right and bottom < spot[1] < top
-        near = any(abs(spot[0] - x) < 1.3 * NUMBER and abs(spot[1] - y) < NUMBER for x, y in taken)
-        covered = any(
-            math.dist(spot, place) < (1.5 * NUMBER + size) / 2
-            for place, size in zip(places, sizes, strict=True)
-        )
-        return inside and not near and not covered
+    x: float
+    y: float
+    width: float
+    height: float
 
-    for (x, y), size in zip(places, sizes, strict=True):
-        radii = [size / 2 + 7 + far for far in range(0, 60, 4)]
-        angles = [math.radians(angle) for angle in (45, 135, 315, 225, 0, 180, 90, 270)]
-        spots = [(x + r * math.cos(a), y + r * math.sin(a)) for r in radii for a in angles]
-        taken.append(next(filter(is_free, spots), spots[0]))
-    return taken
+    @classmethod
+    def of_corners(cls, left: float, bottom: float, right: float, top: float) -> "Box":
+        """Return the rectangle between two corners."""
+        return cls((left + right) / 2, (bottom + top) / 2, right - left, top - bottom)
+
+    def overlaps(self, other: "Box") -> bool:
+        """Return whether the two share any area."""
+        near_x = abs(self.x - other.x) < (self.width + other.width) / 2
+        return near_x and abs(self.y - other.y) < (self.height + other.height) / 2
+
+    def holds(self, other: "Box") -> bool:
+        """Return whether the other lies inside."""
+        inside_x = abs(self.x - other.x) <= (self.width - other.width) / 2
+        return inside_x and abs(self.y - other.y) <= (self.height - other.height) / 2
+
+    def beside(self, name: str) -> Iterator["Box"]:
+        """Yield places for a name, the nearest first."""
+        width = CHARACTER * len(name)
+        for gap in range(2, FARTHEST, 4):
+            for right, up in SIDES:
+                x = self.x + right * ((self.width + width) / 2 + gap)
+                yield Box(x, self.y + up * ((self.height + LINE) / 2 + gap), width, LINE)
+
+
+def _name_points(figure: "Figure", scatter: Scatter, marks: Sequence[Box], axes: Box) -> None:
+    """Write each point's name at the nearest free place, with a line to a far one."""
+    from matplotlib.lines import Line2D
+
+    points = scatter.points
+    front = scatter.front
+    taken = list(marks)
+    for number in sorted(range(len(points)), key=lambda number: points[number] not in front):
+        name = points[number].name
+        mark = marks[number]
+        free = (b for b in mark.beside(name) if axes.holds(b) and not any(map(b.overlaps, taken)))
+        box = next(free, None)
+        if box is None:
+            continue
+        taken.append(box)
+        weight = "bold" if points[number] in front else "normal"
+        figure.text(box.x, box.y, name, weight=weight, ha="center", va="center_baseline", transform=None)
+        end = (_nearest(mark.x, box.x, box.width), _nearest(mark.y, box.y, box.height))
+        if math.dist(end, (mark.x, mark.y)) > mark.width / 2 + LINE:
+            line = Line2D([mark.x, end[0]], [mark.y, end[1]], color=GREY, linewidth=0.6, transform=None)
+            figure.add_artist(line)
+
+
+def _nearest(place: float, centre: float, size: float) -> float:
+    """Return the coordinate nearest to a place on a side of that centre and size."""
+    return min(max(place, centre - size / 2), centre + size / 2)
 
 
 @_style()

@@ -14,7 +14,7 @@ from benchmarks.results.rows import AnyResult, Failure
 from benchmarks.show.columns import PAGE_MODELS, PAGE_SETTINGS, Line
 from benchmarks.show.footnotes import busy_cores, overlap_footnotes, process_conditions
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.headline import best_entry, few_questions, headline, which_to_ship
+from benchmarks.show.headline import FEW_QUESTIONS, best_entry, few_questions, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.plots import GREY, panels_svg, reliability_panel, scatter_svg
@@ -28,7 +28,7 @@ from qa.evaluation.bootstrap import Interval
 
 MOST_PANELS = 3  # reliability plots side by side
 NO_ANSWERS = (
-    "No regressions: this needs the data file, and the answers of the teacher and of an int8 "
+    "No regressions: this needs the data file, and the answers of the baseline and of an int8 "
     "model, which compare.py keeps beside the results in <rows>.predictions."
 )
 Found = TypeVar("Found")
@@ -94,7 +94,7 @@ class Page:
         models = chosen_three(kept, group) if group is not None else []
         if not models:
             return {}
-        names = ["teacher", "student", "int8 student"] if len(models) == 3 else ["teacher", "int8"]
+        names = ["baseline", "student", "int8 student"] if len(models) == 3 else ["baseline", "int8"]
         return {"models": models, "names": names, "falls": regressions(kept, models)}
 
     @property
@@ -122,14 +122,11 @@ def retained(group: Group) -> tuple[list[Entry], float] | None:
     return compared, max(100.0, 100 * max(ends))
 
 
-def reliability(group: Group) -> str:
-    """Draw the reliability of the first calibrated models; empty without any."""
-    panels = [
-        reliability_panel(scores.model, scores.reliability, scores.uncalibrated_reliability)
-        for scores in group.scores
-        if scores.reliability
-    ]
-    return panels_svg(panels[:MOST_PANELS]) if panels else ""
+def reliability(group: Group) -> list[str]:
+    """Draw the reliability of the first calibrated models that have enough questions."""
+    scored = [a for a in group.scores if a.reliability and a.n >= FEW_QUESTIONS][:MOST_PANELS]
+    panels = [reliability_panel(a.model, a.reliability, a.uncalibrated_reliability) for a in scored]
+    return [panels_svg([panel]) for panel in panels]
 
 
 def shown_results(group: Group) -> list[AnyResult]:

@@ -2,6 +2,7 @@
 
 import html
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -14,6 +15,8 @@ from qa.evaluation.bootstrap import Interval
 
 MOST_COLUMNS = 10  # of a table in Markdown
 UNKNOWN = "–"
+WIDTH = 100  # of a table in a terminal, in characters
+MIN_NAME = 12  # characters of a folded name in one line
 
 
 def at_path(line: Any, path: str) -> Any:
@@ -41,6 +44,8 @@ class Column:
     """Left out of a table where all lines have the same value."""
     rank: int = 0
     """Columns of higher rank are left out first where a table is too wide; those of rank 0 never."""
+    detail: bool = False
+    """Hidden on the page until all columns are asked for."""
 
     def value(self, line: Any) -> Any:
         """Return the cell's value; None when it is unknown."""
@@ -152,16 +157,26 @@ def plural(n: int, noun: str) -> str:
 
 
 def as_text(table: Table) -> str:
-    """Return aligned columns for a terminal."""
+    """Return aligned columns for a terminal. Names are folded where that makes the table fit into WIDTH."""
     lines = [table.headings, *table.cells]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
+    gaps = 2 * (len(widths) - 1)
+    room = WIDTH - gaps - sum(widths[1:])
+    if room >= MIN_NAME:
+        widths[0] = min(widths[0], room)
 
     def aligned(cells: list[str]) -> str:
-        columns = zip(cells, widths, table.columns, strict=True)
-        return "  ".join(c.rjust(w) if column.form is not None else c.ljust(w) for c, w, column in columns)
+        folded = [cells[0][at : at + widths[0]] for at in range(0, len(cells[0]), widths[0])]
+        columns = zip([*folded[:1], *cells[1:]], widths, table.columns, strict=True)
+        line = "  ".join(c.rjust(w) if column.form is not None else c.ljust(w) for c, w, column in columns)
+        return "\n".join([line.rstrip(), *folded[1:]])
 
-    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    texts = [table.title, aligned(table.headings), rule, *map(aligned, table.cells), *table.footnotes]
+    footnotes = [
+        textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for text in table.footnotes
+    ]
+    rule = "-" * (sum(widths) + gaps)
+    texts = [table.title, aligned(table.headings), rule, *map(aligned, table.cells), *footnotes]
     return "".join(f"{text.rstrip()}\n" for text in texts)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.show.card import card_tables
 from benchmarks.show.categories import category_tables
-from benchmarks.show.columns import ACCURACY, LATENCY, PADDING, SHORT, SUMMARY, Line
+from benchmarks.show.columns import ACCURACY, BRIEF, LATENCY, PADDING, SHORT, SUMMARY, Line
 from benchmarks.show.footnotes import short_footnotes, table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
@@ -12,7 +12,7 @@ from benchmarks.show.ranking import ranking_tables
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
 
-PER_MODEL = {"summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
+PER_MODEL = {"brief": BRIEF, "summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:

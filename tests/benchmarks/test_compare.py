@@ -362,10 +362,8 @@ def test_bad_input_is_refused_before_anything_is_measured(
     assert not (tmp_path / "run" / "rows.jsonl").exists()
 
 
-def test_two_teachers_need_a_choice(teacher, make_bundle, scored, data, tmp_path):
+def test_the_named_baseline_comes_first(teacher, make_bundle, data, tmp_path):
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
-    with pytest.raises(OptionError, match="--baseline"):
-        scored(teacher, other)
     run = resolve.run_here(CompareOptions((teacher,), str(data), baseline=other))
     assert [m.name for m in run.models] == ["other/teacher", "run/teacher"]
     assert run.baseline is run.models[0]

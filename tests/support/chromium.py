@@ -10,7 +10,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-TIMEOUT_S = 60  # of a whole browser's life, unless said: a hanging one is killed, and the pipe then ends
+TIMEOUT_S = 600  # of a whole browser's life, however slow the machine: a hanging one is killed, and the pipe then ends
 
 
 class Page:

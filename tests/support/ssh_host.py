@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 TOOLS = ("sh", "cat", "rm", "mktemp", "mkdir", "awk")
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 600
 
 
 def free_port():

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 
 PHONE = {"width": 390, "height": 844, "scale": 2}
-WAIT_S = 60
+WAIT_S = 300
 NO_ANSWER = "No answer in this text"
 
 

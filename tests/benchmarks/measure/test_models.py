@@ -6,7 +6,7 @@ from comparisons import rebundle
 from benchmarks.measure.models import choose_baseline, display_names, find_models
 from compress.cast import CastOptions
 from compress.cast import cast as store
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError
 from qa.bundles.bundle import open_bundle
 
 
@@ -16,9 +16,8 @@ def teacher(make_bundle, tmp_path):
 
 
 def baseline(*paths, named=None):
-    """The folder of the baseline among these bundles, or None."""
-    chosen = choose_baseline(find_models(paths), named)
-    return chosen and chosen.bundle.path
+    """The folder of the baseline among these bundles."""
+    return choose_baseline(find_models(paths), named).bundle.path
 
 
 def test_an_unfinished_bundle_is_refused(teacher, tmp_path):
@@ -33,10 +32,10 @@ def test_names_are_as_long_as_it_takes(tmp_path):
     assert display_names(paths) == ["a/x/student", "b/x/student", "teacher"]
 
 
-def test_two_teachers_need_a_choice(teacher, make_bundle, tmp_path):
+def test_of_two_teachers_the_first_is_the_baseline(teacher, make_bundle, tmp_path):
     other = rebundle(make_bundle(seed=2), tmp_path / "other" / "teacher", stage="finetune")
-    with pytest.raises(OptionError, match=r"run/teacher, other/teacher.*--baseline"):
-        baseline(teacher, other)
+    assert baseline(teacher, other) == teacher
+    assert baseline(other, teacher) == other
     assert baseline(teacher, other, named=other) == other
 
 
@@ -55,4 +54,4 @@ def test_of_teachers_that_taught_each_other_the_first_is_the_baseline(teacher, m
     student = taught(2, "student", by=small)
     assert baseline(student, small, teacher) == teacher
     assert baseline(student, small) == small
-    assert baseline(student) is None
+    assert baseline(student) == student

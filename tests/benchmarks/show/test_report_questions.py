@@ -124,6 +124,6 @@ def test_an_example_has_the_passage_and_every_answer_with_its_f1(kept, group):
     page = Page([group], kept).render()
     example = page[page.index("When did it rain?") :].split("</article>")[0]
     assert "It rained on <mark>Monday</mark>. It rained on Monday. " in example
-    for answer in ("gold</dt><dd>Monday<", "teacher</dt><dd>Monday<", "int8 student</dt><dd>Paris<"):
+    for answer in ("gold</dt><dd>Monday<", "baseline</dt><dd>Monday<", "int8 student</dt><dd>Paris<"):
         assert answer in example
     assert [f"F1 {f1}<" in example for f1 in (100, 0)] == [True, True]

@@ -2,21 +2,25 @@
 measured."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+from benchmark_results import NO_BASELINE, scored
 from compare_cli import run_cli
 from msgspec.structs import replace
-from report_material import write_material
+from report_material import STUDENT, write_material
 
 from benchmarks import measure_and_show
 from benchmarks.measure import accuracy
+from benchmarks.measure.accuracy import answers_path
 from benchmarks.measure_and_show import results_of_bundles
 from benchmarks.options import CompareOptions
 from benchmarks.resolve import command_line
 from benchmarks.results.files import ResultFile, append_result
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, open_bundle
 
 
@@ -42,11 +46,16 @@ def test_the_page_is_written_beside_the_rows_and_they_stay(material, monkeypatch
     before = rows_path.read_bytes()
     assert run_cli(monkeypatch, "--report", "--rows", rows_path, "--data", data) == 0
     captured = capsys.readouterr()
-    assert captured.out.splitlines() == [
+    assert captured.out.splitlines()[-3:-1] == [
         f"rows: {rows_path}",
         f"report: {rows_path.with_name('report.html')}",
     ]
     assert captured.err == ""
+    hint = captured.out.splitlines()[-1]
+    assert ["agreement" in captured.out, "peak MB" in captured.out] == [False, False]
+    assert run_cli(monkeypatch, *shlex.split(hint.partition(": python ")[2])[1:]) == 0
+    details = capsys.readouterr().out
+    assert ["agreement" in details, "peak MB" in details] == [True, True]
     assert "student-int8" in rows_path.with_name("report.html").read_text()
     assert rows_path.read_bytes() == before
 
@@ -136,6 +145,48 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
     assert "was not measured; compare it first" in capsys.readouterr().err
 
 
+def test_another_baseline_needs_no_measurement(material, make_bundle, monkeypatch, capsys):
+    """Of three F1 of 600, 500 and 466.7 of 700, the student's is the baseline of the others."""
+    rows_path, data, results = material
+    student = open_bundle(make_bundle())
+    rows_path.unlink()
+    for result in results:
+        if result.bundle_sha256 == STUDENT:
+            result.bundle_sha256 = student.sha256
+        append_result(rows_path, result)
+    kept = answers_path(rows_path, STUDENT, file_sha256(data))
+    kept.rename(answers_path(rows_path, student.sha256, file_sha256(data)))
+    pages = []
+    monkeypatch.setattr(measure_and_show, "write_report", lambda path, page: pages.append(page))
+    words = ("--report", "--rows", rows_path, "--data", data)
+    assert run_cli(monkeypatch, *words, "--baseline", student.path) == 0
+    (page,) = pages
+    entries = {e.model: e for e in page.groups[0].entries}
+    assert page.groups[0].baseline_name == "student"
+    assert entries["teacher"].retained.mean == pytest.approx(6 / 5)
+    assert entries["student-int8"].retained.mean == pytest.approx(14 / 15)
+    assert entries["teacher"].retained.low < 6 / 5 < entries["teacher"].retained.high
+    assert page.groups[0].speedup(entries["teacher"].unpadded) == pytest.approx(20.25 / 40.5)
+    assert "--baseline" in page.command
+    assert run_cli(monkeypatch, *words, "--baseline", make_bundle(seed=1)) == 2
+    assert "was not measured" in capsys.readouterr().err
+
+
+def test_results_that_name_no_baseline_get_one():
+    export = {"stage": "export", **NO_BASELINE}
+    for results, baseline in (
+        ([scored("small", 60.0, **export), scored(**NO_BASELINE)], "teacher"),
+        ([scored("small", 60.0, **export), scored("int8", 50.0, **export)], "small"),
+        ([scored("small", 60.0, **export), scored("int8", 50.0)], None),
+    ):
+        (group,) = measure_and_show.compared(results, [])
+        entry = group.baseline_entry
+        assert (entry and entry.model) == baseline
+        if baseline:
+            others = [e for e in group.entries if e is not entry]
+            assert [e.retained for e in others] == [e.f1 / entry.f1 for e in others]
+
+
 def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
     results = material[2]
     sha256 = open_bundle(make_bundle()).sha256
@@ -150,7 +201,6 @@ def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        ("baseline", Path("x")),
         ("quick", True),
         ("lengths", ("128",)),
         ("skip_latency", True),

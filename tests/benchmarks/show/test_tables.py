@@ -7,10 +7,12 @@ import msgspec
 import pytest
 from benchmark_results import (
     DATA,
+    EVEN,
     INT8,
     LITERT,
     NO_BASELINE,
     ORT,
+    UNEVEN,
     batched,
     failure,
     footnotes,
@@ -25,7 +27,7 @@ from benchmark_results import (
 )
 
 from benchmarks.results.files import append_result
-from benchmarks.results.rows import Data, Machine, Runtime
+from benchmarks.results.rows import Data, Latency, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import (
     UNKNOWN,
@@ -235,6 +237,25 @@ def test_a_machine_that_was_not_idle_is_mentioned():
 # Text, Markdown, the command
 
 
+def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name():
+    name = "a-student-with-a-name-of-forty-characters"
+    known = {"f1_retained_low": 0.968, "f1_retained_high": 1.001, "resampled": "questions"}
+    model = {"precision": "int8-weights", "machine": Machine("Z80", 2, ("avx512_vnni",) * 20)}
+    results = [scored(**model), timed(lengths="unpadded", rounds=EVEN, **model)]
+    results += [scored(name, 78.0, **known, **model), timed(name, 2.0, "unpadded", rounds=UNEVEN, **model)]
+    (table,) = view_tables(collect(results), "brief")
+    teacher, student = records(table)
+    assert (teacher["x"], student["ms"], student["x"]) == ("1.0x", "2.0", "50.0x")
+    assert student["F1 retained"] == "97.5% (96.8–100.1)"
+    text = as_text(table).splitlines()
+    assert max(map(len, text)) == 100
+    at = next(number for number, line in enumerate(text) if line.startswith(name[:20]))
+    assert text[at].split()[0] + text[at + 1] == name
+    assert " ".join(" ".join(text[at + 2 :]).split()) == " ".join(table.footnotes)
+    padded = [r for r in results if not isinstance(r, Latency)] + [timed(ms=7.0, **model)]
+    assert shown(padded, "ms", view="brief") == ["7.0", UNKNOWN]
+
+
 def test_text_is_aligned_and_markdown_escapes():
     results = [scored(n, same_answers=1.0) for n in ("teacher", "student-tflite-int8-weights")]
     for view in ("summary", "accuracy"):
@@ -312,9 +333,9 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
         step in drawn for step in ("50.0 ms", "2.0x as fast as above", "2.8x as fast as above, 6x in all")
     ] == [True] * 3
     for file, options, message in (
-        (rows, {"data": "other.json"}, r"no results for the view summary of other\.json"),
+        (rows, {"data": "other.json"}, r"no results for the view brief of other\.json"),
         (rows, {"view": "speed"}, "--view"),
-        (phone, {}, "no results for the view summary; use --view latency"),
+        (phone, {}, "no results for the view brief; use --view latency"),
         (phone, {"view": "latency", "plot": svg}, "the results have no latency"),
         (rows, {"models": ("teacher",), "steps": svg}, "--steps"),
     ):

@@ -121,7 +121,7 @@ def test_an_input_is_not_overwritten(tmp_path, command, words):
 
 def test_a_fresh_process_says_no_more_than_the_error(tmp_path):
     arguments = [sys.executable, "-m", "export.tflite", "--model", "absent"]
-    result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "'absent': no such folder here, and the hub did not give it" in one_error(
         result.returncode, result.stderr
     )
@@ -146,7 +146,7 @@ class Config:
 def main(config: Config):
     with new_bundle(config.out, None) as draft, tempfile.TemporaryDirectory(dir=config.out.parent):
         (draft.path / "model.onnx").write_bytes(b"half")
-        subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(60)"])
+        subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(3600)"])
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
 run_with(Config, lambda: main)
@@ -160,7 +160,9 @@ def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, co
     assert process.stdout.readline() == "busy\n"
     assert len(list(tmp_path.iterdir())) == 2
     process.send_signal(number)
-    rest, stderr = process.communicate(timeout=30)  # waits for the child's end of the pipe too
+    rest, stderr = process.communicate(
+        timeout=600
+    )  # waits for the child's end of the pipe too: a child that lives sleeps longer
     assert (process.returncode, stderr, rest) == (code, "interrupted\n", "")
     assert list(tmp_path.iterdir()) == []
 

@@ -17,8 +17,8 @@ ALTERNATIVE_LENGTH = 50
 def as_json(reading: Reading, questions: Sequence[str], texts: Texts, shared: dict[str, Any]) -> str:
     """Return the results of a call, each with what its questions share; times are sums over all of them.
 
-    `score` is null without an answer. `n_best` holds the spans, without the option "no answer". `start` and
-    `end` count in the text of the file.
+    `score` is null without an answer. `n_best` holds the answer and those from other places, without the
+    option "no answer". `start` and `end` count in the text of the file.
     """
     shared = shared | {
         "tokenize_ms": reading.tokenize_ms,
@@ -82,25 +82,10 @@ def answer_text(question: str, best: Answer, texts: Texts) -> str:
     end = start + len(span.text)
     lines.append(f"  {document.named_place(start)}, characters {start}-{end}")
     lines.append(f"  {snippet(document.text, start, end)}")
-    others = [_named(other, texts, ALTERNATIVE_LENGTH) for other in other_places(best, span)]
+    others = [_named(other, texts, ALTERNATIVE_LENGTH) for other in best.alternatives if other is not span]
     if others:
         lines.append(f"  or: {'; '.join(others[:N_ALTERNATIVES])}")
     return "\n".join(lines)
-
-
-def other_places(best: Answer, span: Answer) -> list[Answer]:
-    """Return the alternatives to show beside a span: none that overlaps with it or with one before."""
-    shown = [span]
-    for other in best.alternatives:
-        if not any(_overlap(other, before) for before in shown):
-            shown.append(other)
-    return shown[1:]
-
-
-def _overlap(one: Answer, other: Answer) -> bool:
-    if one.start is None or one.end is None or other.start is None or other.end is None:
-        return False
-    return one.start < other.end and other.start < one.end
 
 
 def left_out_note(reading: Reading, number: int, max_question_length: int) -> str:

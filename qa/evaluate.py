@@ -31,7 +31,7 @@ from qa.evaluation.bootstrap import score_interval
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
 from qa.evaluation.errors import SUFFIXES, write_errors, wrong_answers
-from qa.evaluation.predict import answer_texts, evaluate_runtime
+from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
 from qa.text.long_answers import long_answers
@@ -99,7 +99,7 @@ def predictions_of(
     runtime = load_runtime(bundle)
     if options.out is None:
         return evaluate_runtime(runtime, bundle, examples, progress=True)
-    run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data)}
+    run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data), "row": JOURNAL_ROW}
     with closing(Journal(options.out, run)) as journal:
         try:
             scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)

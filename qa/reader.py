@@ -28,8 +28,9 @@ Pair = tuple[str, str | Sequence[str]]
 class Answer:
     """Answer, cut from the passage: `context[start:end] == text`, in characters (code points).
 
-    "No answer" has the text "", and None for start and end. A model trained on answerable questions only
-    gives it only when the passage is empty, or its best starts all lie behind its best ends.
+    It is the best of a group of overlapping spans (`qa.text.groups`). "No answer" has the text "", and None
+    for start and end. A model trained on answerable questions only gives it only when the passage is empty,
+    or its best starts all lie behind its best ends.
     """
 
     text: str
@@ -38,10 +39,11 @@ class Answer:
     score: float
     """Start logit + end logit; the null score for "no answer" (`qa.text.answers.Prediction`)."""
     probability: float
-    """Probability that this is right, where the model is calibrated; else the softmax score among this answer
-    and its alternatives (`qa.text.answers.Prediction.options`)."""
+    """Probability of the group, or of "no answer"; a softmax score where the model is not calibrated
+    (`qa.text.answers.Prediction.options`)."""
     alternatives: tuple["Answer", ...] = field(default=(), repr=False)
-    """Other answers, most probable first; "no answer" is one of them when the model has a threshold."""
+    """Answers from other places, most probable first; "no answer" is one of them when the model has a
+    threshold."""
 
     @property
     def not_sure(self) -> "Answer | None":

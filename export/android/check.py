@@ -26,6 +26,7 @@ from qa.text.preselection import preselect
 
 LONG_PASSAGES = 5  # of several windows each, put beside the chosen questions
 JOINED = 4  # passages joined into a long one
+SHARE_TOLERANCE = 1e-12
 SHOWN = 5  # differences named before the rest is counted
 
 
@@ -96,7 +97,7 @@ def differences(
     where = f"{example.id} {example.question!r}: "
     if answer.n_windows != n_windows:
         return f"{where}{answer.n_windows} windows, in Python {n_windows}"
-    if answer.prediction != prediction:
+    if not equal_predictions(answer.prediction, prediction):
         texts = [
             [(round(c.score, 4), c.start, c.end, example.context[c.start : c.end]) for c in p.candidates[:1]]
             for p in (answer.prediction, prediction)
@@ -105,6 +106,15 @@ def differences(
     if answer.answered != (prediction.best(threshold) is not None):
         return f"{where}answered: {answer.answered}, in Python {not answer.answered}"
     return ""
+
+
+def equal_predictions(one: Prediction, other: Prediction) -> bool:
+    """Return whether two predictions are equal; shares may be sums in another order."""
+    places = [[(c.score, c.start, c.end) for c in p.candidates] for p in (one, other)]
+    pairs = zip(one.candidates, other.candidates, strict=False)
+    return (one.null_score, places[0]) == (other.null_score, places[1]) and all(
+        abs(a.share - b.share) <= SHARE_TOLERANCE for a, b in pairs
+    )
 
 
 def check_or_push(options: AndroidOptions) -> None:

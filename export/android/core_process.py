@@ -125,7 +125,7 @@ class CoreProcess:
 
     def _read_answer(self) -> CoreAnswer:
         n_windows, n_in_text, answered, null_score, n = self._unpack(">ii?di")
-        candidates = tuple(Candidate(*self._unpack(">dii")) for _ in range(n))
+        candidates = tuple(Candidate(*self._unpack(">diid")) for _ in range(n))
         return CoreAnswer(Prediction(candidates, null_score), answered, n_windows, n_in_text)
 
     def _serve(self, runtime: Runtime, end: bytes, refusal: str) -> None:

@@ -1,7 +1,8 @@
 """Calibration of a file's probabilities: its fit on held-out questions, and its error on any questions.
 
-A result is right when it matches a gold answer exactly (the official script's exact match), or when it is
-"no answer" and the question has none. The expected calibration error is that of Naeini et al. (2015), in
+A probability is that of a group of overlapping spans. So an answer is right when its best span shares a
+character with a gold answer, or matches one exactly (the official script's exact match). "No answer" is right
+when the question has none. The expected calibration error is that of Naeini et al. (2015), in
 N_BINS bins of equal width, in percent.
 """
 
@@ -12,8 +13,7 @@ import numpy as np
 
 from qa.data.metrics import has_answer, question_scores
 from qa.data.squad import Example
-from qa.evaluation.predict import answer_text
-from qa.text.answers import Prediction
+from qa.text.answers import Candidate, Prediction
 from qa.text.settings import Calibration, QASettings
 
 N_BINS = 10
@@ -21,6 +21,15 @@ N_STEPS = 9  # values of temperature and offset in each round of the search
 N_ROUNDS = 10
 SHRINK = 0.5
 CERTAIN = 1e-9
+
+
+def is_right(example: Example, given: Candidate | None) -> bool:
+    """Return whether an answer, or "no answer" (None), is right."""
+    if given is None or not has_answer(example):
+        return given is None and not has_answer(example)
+    if any(a.start < given.end and given.start < a.start + len(a.text) for a in example.answers):
+        return True
+    return question_scores(example, example.context[given.start : given.end])[0] == 1
 
 
 def fit_calibration(examples: Sequence[Example], predictions: Sequence[Prediction]) -> Calibration:
@@ -34,10 +43,9 @@ def fit_calibration(examples: Sequence[Example], predictions: Sequence[Predictio
     if not pairs:
         return Calibration(1.0, 0.0)
     differences = np.array([p.null_difference for _, p in pairs])
-    shares = np.array([p.share for _, p in pairs])
+    shares = np.array([p.candidates[0].share for _, p in pairs])
     unanswerable = np.array([not has_answer(e) for e, _ in pairs])
-    matches = np.array([question_scores(e, answer_text(e, p, None))[0] == 1 for e, p in pairs])
-    right = matches & ~unanswerable
+    right = np.array([is_right(e, p.candidates[0]) for e, p in pairs])
     weights = 1 / np.where(unanswerable, unanswerable.sum(), (~unanswerable).sum())
 
     def loss(log_temperature: float, offset: float) -> float:
@@ -69,8 +77,7 @@ def calibration_scores(
     if settings.calibration is None:
         return {}
     threshold = settings.null_threshold
-    texts = [answer_text(e, p, threshold) for e, p in zip(examples, predictions, strict=True)]
-    right = np.array([question_scores(e, t)[0] == 1 for e, t in zip(examples, texts, strict=True)])
+    right = np.array([is_right(e, p.best(threshold)) for e, p in zip(examples, predictions, strict=True)])
     answered = np.array([p.best(threshold) is not None for p in predictions])
     scores: dict[str, Any] = {}
     for prefix, calibration in (("", settings.calibration), ("uncalibrated_", None)):

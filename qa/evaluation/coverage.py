@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qa.data.metrics import has_answer, question_scores
 from qa.data.squad import Example
-from qa.evaluation.predict import answer_text
+from qa.evaluation.calibration import is_right
 from qa.text.answers import Prediction
 from qa.text.settings import QASettings
 
@@ -17,9 +16,9 @@ ACCURACY = 0.8
 
 
 def coverage(examples: Sequence[Example], predictions: Sequence[Prediction], settings: QASettings) -> float:
-    """Return the share of questions, in percent, that can be answered with ACCURACY exact matches.
+    """Return the share of questions, in percent, that can be answered with ACCURACY right answers.
 
-    An answer to a question that has none is wrong. Of equal probabilities, all are answered or none.
+    `qa.evaluation.calibration` says which are right. Of equal probabilities, all are answered or none.
     """
     pairs = [(e, p) for e, p in zip(examples, predictions, strict=True) if p.candidates]
     if not pairs:
@@ -27,9 +26,7 @@ def coverage(examples: Sequence[Example], predictions: Sequence[Prediction], set
     probabilities = np.array(
         [p.best_probability(settings.null_threshold, settings.calibration) for _, p in pairs]
     )
-    right = np.array(
-        [has_answer(e) and question_scores(e, answer_text(e, p, None))[0] == 1 for e, p in pairs]
-    )
+    right = np.array([is_right(e, p.candidates[0]) for e, p in pairs])
     order = np.argsort(-probabilities)
     accuracy = right[order].cumsum() / np.arange(1, len(pairs) + 1)
     is_last_of_equals = np.append(np.diff(probabilities[order]) != 0, True)

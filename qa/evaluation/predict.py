@@ -16,6 +16,7 @@ from qa.text.settings import QASettings
 
 # Characters of passages in memory at a time, about 350 windows of SQuAD: enough to batch similar lengths.
 PART_CHARACTERS = 250_000
+JOURNAL_ROW = ("null_score", "score", "start", "end", "share")  # of a question's best candidate
 
 
 def predict(
@@ -105,13 +106,13 @@ def evaluate_runtime(
 
 
 def _row(prediction: Prediction) -> list[float]:
-    """Return a journal entry: null score, then share, score, start and end of the best candidate."""
+    """Return a journal entry, JOURNAL_ROW; the null score only without a candidate."""
     if not prediction.candidates:
         return [prediction.null_score]
     best = prediction.candidates[0]
-    return [prediction.null_score, prediction.share, best.score, best.start, best.end]
+    return [prediction.null_score, best.score, best.start, best.end, best.share]
 
 
 def _prediction(row: Sequence[Any]) -> Prediction:
     null_score, *best = row
-    return Prediction((Candidate(*best[1:]),), null_score, best[0]) if best else Prediction((), null_score)
+    return Prediction((Candidate(*best),) if best else (), null_score)

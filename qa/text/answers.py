@@ -1,10 +1,8 @@
-"""From start and end logits of a question's windows to n-best answers and a no-answer score; Android mirrors
-it.
+"""From start and end logits of a question's windows to answers and a no-answer score; Android and the page
+mirror it.
 
-Rules, in order: a span starts and ends in the context, starts where this window has the most context, has at
-most `max_answer_length` tokens; its score is start logit + end logit. Equal scores go to the earlier start,
-then the earlier end. Each window gives spans between its `n_best` starts and ends among the tokens of the
-context. BERT's run_squad.py takes those among all tokens, with the question, and so may have fewer.
+An answer is a group of overlapping spans (`qa.text.groups`): its best span is shown, with the probability of
+the group. The best span decides whether there is an answer.
 """
 
 import math
@@ -15,6 +13,7 @@ import numpy as np
 
 from qa.base.errors import ProbeError
 from qa.text.features import Window
+from qa.text.groups import apart, ranked, shares, window_spans
 from qa.text.settings import Calibration, QASettings
 
 LARGEST_EXPONENT = 700.0  # of exp in float64
@@ -22,21 +21,24 @@ LARGEST_EXPONENT = 700.0  # of exp in float64
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Answer: characters [start, end) of the context, and its score (a sum of two logits)."""
+    """Answer: its best span, characters [start, end) of the context, and that span's score."""
 
     score: float
     start: int
     end: int
+    share: float
+    """Share of the group's spans in the softmax over all spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """N-best answers, best first, and the null score: start[CLS] + end[CLS], least over windows."""
+    """Answers: the best one, then the others, largest share first; and the null score.
+
+    The best answer has the best span. The null score is start[CLS] + end[CLS], least over windows.
+    """
 
     candidates: tuple[Candidate, ...]
     null_score: float
-    best_share: float | None = None
-    """Share of the best candidate, where the others were left out."""
 
     @property
     def null_difference(self) -> float:
@@ -49,117 +51,51 @@ class Prediction:
             return None
         return self.candidates[0]
 
-    @property
-    def share(self) -> float:
-        """Softmax score of the best candidate among the candidates."""
-        if self.best_share is not None:
-            return self.best_share
-        top = self.candidates[0].score
-        return 1 / float(np.exp([c.score - top for c in self.candidates]).sum())
-
     def shortened(self) -> "Prediction":
-        """Return the prediction with its best candidate only, and with that candidate's share."""
-        return Prediction(self.candidates[:1], self.null_score, self.share if self.candidates else None)
+        """Return the prediction with its best candidate only."""
+        return Prediction(self.candidates[:1], self.null_score)
 
-    def no_answer_probability(self, calibration: Calibration) -> float:
+    def no_answer_probability(self, null_threshold: float | None, calibration: Calibration | None) -> float:
         """Return the probability that the passage has no answer: a logistic function of the null difference.
 
-        It is 1 / (1 + exp(-(null difference + offset) / temperature)).
+        It is 1 / (1 + exp(-(null difference + offset) / temperature)). Without a calibration, the temperature
+        is 1 and the offset -threshold; without a threshold too, "no answer" is impossible.
         """
+        if not self.candidates:
+            return 1.0
+        if calibration is None:
+            if null_threshold is None:
+                return 0.0
+            calibration = Calibration(1.0, -null_threshold)
         exponent = -(self.null_difference + calibration.offset) / calibration.temperature
         return 1 / (1 + math.exp(min(exponent, LARGEST_EXPONENT)))
 
-    def answer_probability(self, calibration: Calibration) -> float:
-        """Return the probability that the best candidate is right: its share of what "no answer" leaves."""
-        return self.share * (1 - self.no_answer_probability(calibration)) if self.candidates else 0.0
-
-    def probability(self, null_threshold: float | None, calibration: Calibration | None = None) -> float:
-        """Return the probability of `best`, as in `options`."""
-        if not self.candidates:
-            return 1.0
-        if self.best(null_threshold) is not None:
-            return self.best_probability(null_threshold, calibration)
-        if calibration is not None:
-            return self.no_answer_probability(calibration)
-        no_answer = self._no_answer_weight(null_threshold)
-        return no_answer / (1 / self.share + no_answer)
-
     def best_probability(self, null_threshold: float | None, calibration: Calibration | None) -> float:
         """Return the probability of the best candidate, as in `options`, even where it is declined."""
-        if calibration is not None:
-            return self.answer_probability(calibration)
-        return 1 / (1 / self.share + self._no_answer_weight(null_threshold))
+        left = 1 - self.no_answer_probability(null_threshold, calibration)
+        return self.candidates[0].share * left if self.candidates else 0.0
 
-    def _no_answer_weight(self, null_threshold: float | None) -> float:
-        """Return the softmax weight of "no answer" relative to the best candidate; 0 without a threshold."""
-        if null_threshold is None:
-            return 0.0
-        return math.exp(min(self.null_difference - null_threshold, LARGEST_EXPONENT))
+    def probability(self, null_threshold: float | None, calibration: Calibration | None) -> float:
+        """Return the probability of `best`, as in `options`."""
+        if self.best(null_threshold) is None:
+            return self.no_answer_probability(null_threshold, calibration)
+        return self.best_probability(null_threshold, calibration)
 
     def options(
-        self, null_threshold: float | None, calibration: Calibration | None = None
+        self, null_threshold: float | None, calibration: Calibration | None
     ) -> list[tuple[Candidate | None, float]]:
         """Return all options with probabilities: first `best`, then the others, most probable first.
 
         Options are the candidates and no answer (None). No answer is an option only where it can be given:
-        with a threshold, or as the only one without candidates. Calibrated, "no answer" has its own
-        probability, and candidates share the rest by the softmax of their scores. Otherwise probabilities
-        are the softmax of the scores over all options, with no answer at null score - threshold.
+        with a threshold, or as the only one without candidates. "No answer" has its own probability, and
+        candidates share the rest.
         """
-        if not self.candidates:
-            return [(None, 1.0)]
-        if calibration is not None:
-            return self._calibrated_options(null_threshold, calibration)
-        top = self.candidates[0].score
-        options: list[tuple[Candidate | None, float]] = [(c, c.score - top) for c in self.candidates]
-        if null_threshold is not None:
-            options.append((None, self.null_difference - null_threshold))
-        # Stable: no answer stands behind a candidate it equals, as in `best`.
-        options.sort(key=lambda option: -option[1])
-        weights = np.exp([difference - options[0][1] for _, difference in options])
-        return [
-            (option, float(weight))
-            for (option, _), weight in zip(options, weights / weights.sum(), strict=True)
-        ]
-
-    def _calibrated_options(
-        self, null_threshold: float | None, calibration: Calibration
-    ) -> list[tuple[Candidate | None, float]]:
-        top = self.candidates[0].score
-        best = self.answer_probability(calibration)
-        options: list[tuple[Candidate | None, float]] = [
-            (c, best * math.exp(c.score - top)) for c in self.candidates
-        ]
-        if null_threshold is not None:
-            options.append((None, self.no_answer_probability(calibration)))
+        none = self.no_answer_probability(null_threshold, calibration)
+        options: list[tuple[Candidate | None, float]] = [(c, c.share * (1 - none)) for c in self.candidates]
+        if null_threshold is not None or not self.candidates:
+            options.append((None, none))
         given = self.best(null_threshold)
         return sorted(options, key=lambda option: (option[0] is not given, -option[1]))
-
-
-def _top(values: np.ndarray, n: int) -> np.ndarray:
-    """Return indices of the n largest values, largest first, the earlier of equals first."""
-    return np.argsort(-values, kind="stable")[:n]
-
-
-def window_candidates(
-    window: Window, start_logits: np.ndarray, end_logits: np.ndarray, settings: QASettings
-) -> list[Candidate]:
-    """Return the best spans of one window, unsorted; logits are (T,) over its tokens, padding allowed."""
-    n = len(window.char_starts)
-    begin = window.context_begin
-    start = np.asarray(start_logits[begin : begin + n], np.float64)
-    end = np.asarray(end_logits[begin : begin + n], np.float64)
-    starts = _top(start, settings.n_best)
-    ends = _top(end, settings.n_best)
-    if n == 0:
-        return []
-    first = starts[:, None]
-    last = ends[None, :]
-    allowed = (last >= first) & (last - first < settings.max_answer_length) & window.max_context[first]
-    return [
-        Candidate(float(start[i] + end[j]), int(window.char_starts[i]), int(window.char_ends[j]))
-        for i, j in ((starts[row], ends[column]) for row, column in np.argwhere(allowed))
-    ]
 
 
 def _check_finite(start: np.ndarray, end: np.ndarray, n: int) -> None:
@@ -178,14 +114,20 @@ def decode(
 
     ProbeError when a token's logit is not finite, because then answers cannot be ranked.
     """
-    pool: dict[tuple[int, int], Candidate] = {}
+    spans = []
+    best = []
     null_score = float("inf")
     for window, (start, end) in zip(windows, logits, strict=True):
         _check_finite(start, end, len(window.input_ids))
         null_score = min(null_score, float(np.float64(start[0]) + np.float64(end[0])))
-        for candidate in window_candidates(window, start, end, settings):
-            key = (candidate.start, candidate.end)
-            if key not in pool or candidate.score > pool[key].score:
-                pool[key] = candidate
-    ranked = sorted(pool.values(), key=lambda c: (-c.score, c.start, c.end))
-    return Prediction(tuple(ranked[: settings.n_best]), null_score)
+        of_window, best_of_window = window_spans(window, start, end, settings)
+        spans.append(of_window)
+        best.append(best_of_window)
+    if not any(map(len, best)):
+        return Prediction((), null_score)
+    answers = apart(ranked(np.concatenate(best))[: settings.n_best])
+    values = zip(*answers.T, shares(spans, answers), strict=True)
+    first, *others = (Candidate(float(score), int(a), int(b), float(share)) for score, a, b, share in values)
+    # In single precision, so that equal shares, which other languages sum in another order, stay as ranked.
+    others.sort(key=lambda candidate: -np.float32(candidate.share))
+    return Prediction((first, *others), null_score)

@@ -3,8 +3,9 @@ check it too.
 
     python -m export.tflite --model MODEL --quantize int8 --out BUNDLE
     PYTHONPATH=tests/support python tests/golden/record_android.py --model BUNDLE
+    PYTHONPATH=tests/support python tests/golden/record_android.py
 
-writes into tests/golden/android: `package`, the members of the packaged file; `tokens.json.gz`, texts with
+The second command only decodes the recorded logits again, into `answers.json.gz`. The first one writes into tests/golden/android: `package`, the members of the packaged file; `tokens.json.gz`, texts with
 token ids and offsets; `answers.json.gz`, questions with every window's tokens and logits and the answers
 decoded from them; `preselection.json`, which windows of long passages are read. Offsets are in code points.
 Logits are rounded to multiples of 1/64: their sums are then exact, so that equal scores come up and have to
@@ -27,10 +28,13 @@ from qa.base import sampling
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
+from qa.models.pretrained import embedded_folder
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.answers import decode
 from qa.text.features import make_windows
 from qa.text.preselection import preselect
+from qa.text.settings import QASettings
+from qa.text.tokenization import load_tokenizer
 
 OUT = Path(__file__).parent / "android"
 SEED = 20
@@ -273,51 +277,60 @@ def choose_thresholds(predictions):
     return [None, *quantiles, differences[len(differences) // 3]]
 
 
-def record_answers(bundle, examples):
-    """Contexts, thresholds, and each question with its windows and what they are decoded to."""
-    tokenizer = bundle.tokenizer
+def record_windows(bundle, examples):
+    """Contexts, and each question with its windows and their logits."""
     runtime = load_runtime(bundle)
-    windows = make_windows(examples, tokenizer, bundle.settings)
-    logits = [
-        tuple(
-            np.round(part.astype(np.float64) / STEP) * STEP + 0.0 for part in pair
-        )  # + 0.0: there is no -0.0
-        for pair in run_windows(runtime, windows, progress=True)
-    ]
-    rows = [[] for _ in examples]
-    for row, window in enumerate(windows):
-        rows[window.example].append(row)
-    predictions = [
-        decode([windows[i] for i in own], [logits[i] for i in own], bundle.settings) for own in rows
-    ]
-    thresholds = choose_thresholds(predictions)
+    windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     contexts = list(dict.fromkeys(e.context for e in examples))
     questions = [
-        {
-            "id": example.id,
-            "question": example.question,
-            "context": contexts.index(example.context),
-            "windows": [
-                {
-                    "input_ids": windows[i].input_ids.tolist(),
-                    "start_logits": logits[i][0].tolist(),
-                    "end_logits": logits[i][1].tolist(),
-                }
-                for i in own
-            ],
-            "candidates": [[c.score, c.start, c.end] for c in prediction.candidates],
-            "null_score": prediction.null_score,
-            "answered": [prediction.best(threshold) is not None for threshold in thresholds],
-        }
-        for example, own, prediction in zip(examples, rows, predictions, strict=True)
+        {"id": e.id, "question": e.question, "context": contexts.index(e.context), "windows": []}
+        for e in examples
     ]
+    for window, pair in zip(windows, run_windows(runtime, windows, progress=True), strict=True):
+        # + 0.0: there is no -0.0
+        start, end = (np.round(part.astype(np.float64) / STEP) * STEP + 0.0 for part in pair)
+        questions[window.example]["windows"].append(
+            {
+                "input_ids": window.input_ids.tolist(),
+                "start_logits": start.tolist(),
+                "end_logits": end.tolist(),
+            }
+        )
     made_by = {
         "command": "python tests/golden/record_android.py --model BUNDLE",
         "runtime": runtime.name,
         "tokenizers": tokenizers.__version__,
         "model": bundle.reference(),
     }
-    return {"made_by": made_by, "contexts": contexts, "thresholds": thresholds, "questions": questions}
+    return {"made_by": made_by, "contexts": contexts, "thresholds": [], "questions": questions}
+
+
+def with_answers(recorded, tokenizer, settings):
+    """The recorded windows with thresholds and with what their logits are decoded to."""
+    contexts = recorded["contexts"]
+    examples = [
+        Example(q["id"], "", contexts[q["context"]], q["question"], (), False) for q in recorded["questions"]
+    ]
+    windows = [[] for _ in examples]
+    for window in make_windows(examples, tokenizer, settings):
+        windows[window.example].append(window)
+    predictions = [
+        decode(
+            own, [(np.array(w["start_logits"]), np.array(w["end_logits"])) for w in q["windows"]], settings
+        )
+        for q, own in zip(recorded["questions"], windows, strict=True)
+    ]
+    thresholds = choose_thresholds(predictions)
+    questions = [
+        question
+        | {
+            "candidates": [[c.score, c.start, c.end, c.share] for c in prediction.candidates],
+            "null_score": prediction.null_score,
+            "answered": [prediction.best(threshold) is not None for threshold in thresholds],
+        }
+        for question, prediction in zip(recorded["questions"], predictions, strict=True)
+    ]
+    return recorded | {"thresholds": thresholds, "questions": questions}
 
 
 def main():
@@ -325,8 +338,15 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", type=Path, required=True, help="TFLite bundle in int8")
-    bundle = open_bundle(parser.parse_args().model, format="tflite")
+    parser.add_argument("--model", type=Path, help="TFLite bundle in int8")
+    model = parser.parse_args().model
+    if model is None:
+        recorded = json.loads(gzip.decompress((OUT / "answers.json.gz").read_bytes()))
+        settings = QASettings(**json.loads((OUT / "package" / "qa.json").read_bytes())["settings"])
+        answers = with_answers(recorded, load_tokenizer(embedded_folder()), settings)
+        write_json(OUT / "answers.json.gz", answers)
+        return
+    bundle = open_bundle(model, format="tflite")
     read_package(bundle.weights)
     examples = read_squad(resolve(EMBEDDED, "dev"))
     (OUT / "package").mkdir(parents=True, exist_ok=True)
@@ -334,7 +354,8 @@ def main():
         for name in MEMBERS:
             (OUT / "package" / name).write_bytes(archive.read(name))
     write_json(OUT / "tokens.json.gz", record_tokens(bundle.tokenizer, examples))
-    answers = record_answers(bundle, choose_examples(examples))
+    windows = record_windows(bundle, choose_examples(examples))
+    answers = with_answers(windows, bundle.tokenizer, bundle.settings)
     write_json(OUT / "answers.json.gz", answers)
     chosen = record_preselection(bundle.tokenizer, bundle.settings, answers["contexts"])
     (OUT / "preselection.json").write_text("".join(json_lines(chosen)), encoding="ascii")

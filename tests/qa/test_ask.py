@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 from places import ROOT
@@ -51,7 +52,9 @@ def test_json_has_the_answers_at_their_offsets_in_the_file(make_bundle, tmp_path
     if result["n_best"]:
         assert result["answer"] == result["n_best"][0]["text"]
         assert result["probability"] == result["n_best"][0]["probability"]
-        assert sum(c["probability"] for c in result["n_best"]) == pytest.approx(1)
+        assert 0 < sum(c["probability"] for c in result["n_best"]) <= 1 + 1e-9
+        places = sorted((c["start"], c["end"]) for c in result["n_best"])
+        assert all(end <= start for (_, end), (start, _) in pairwise(places))
     else:
         answer = {"answer": "", "start": None, "score": None, "probability": 1.0}
         assert answer.items() <= result.items()
@@ -144,20 +147,18 @@ def given(answer, *alternatives):
 
 def test_an_answer_is_shown_in_its_place():
     assert answer_text(
-        "Who wrote\nit?", given(LOVELACE, NOTHING, ADA, YEAR), texts_of(p=PASSAGE)
+        "Who wrote\nit?", given(LOVELACE, NOTHING, YEAR), texts_of(p=PASSAGE)
     ).splitlines() == [
         "Who wrote it?",
         "  Lovelace (50.0%)",
         "  p.txt:2, characters 22-30",
         "  Programs are old. Ada >>Lovelace<< wrote the first in 1843.",
-        "  or: no answer in this text (31.2%); 1843 (6.2%)",  # another place, not the same with a word more
+        "  or: no answer in this text (31.2%); 1843 (6.2%)",
     ]
 
 
 def test_no_answer_is_said_with_what_would_be_the_best():
-    assert answer_text(
-        "Who?", given(NOTHING, ADA, Answer("Ada", 18, 21, 2.5, 0.1), YEAR), texts_of(p=PASSAGE)
-    ).splitlines() == [
+    assert answer_text("Who?", given(NOTHING, YEAR, ADA), texts_of(p=PASSAGE)).splitlines() == [
         "Who?",
         "  no answer in this text (31.2%)",
         "  not sure: Ada Lovelace (12.5%)",

@@ -16,6 +16,7 @@ import numpy as np
 from package_faults import with_settings
 from unicode_texts import generated_texts
 
+from export.android.check import equal_predictions
 from export.android.core_process import CoreProcess
 from export.android.package import read_package
 from qa.bundles.bundle import open_bundle
@@ -173,7 +174,8 @@ def compare_questions(bundle, n, seed, folder, tally):
                 tally.preselected += len(windows) < len(everything)
                 tally.declined += not answered
                 counts = (seen.n_windows, seen.n_windows_in_text, seen.answered)
-                if seen.prediction != expected or counts != (len(windows), len(everything), answered):
+                equal = equal_predictions(seen.prediction, expected)
+                if not equal or counts != (len(windows), len(everything), answered):
                     differ.append(f"{runtime.mode} {changes} {len(passage)} characters, {question[:60]!a}")
     return differ
 

@@ -1,6 +1,6 @@
 /** Answers to questions about passages, with one model. */
 
-import { answerProbabilities, Decoder, isAnswered, softmaxScores, thresholdOf } from "./decoder.mjs";
+import { answerProbabilities, Decoder, isAnswered, noAnswerProbability, thresholdOf } from "./decoder.mjs";
 import { chooseWindows } from "./preselection.mjs";
 import { smallestThatFits } from "./probe.mjs";
 import { Tokens } from "./tokenizer.mjs";
@@ -73,15 +73,15 @@ export class QuestionAnswerer {
     }
     const candidates = decoder.candidates();
     const { calibration } = this.settings;
+    const noAnswer = noAnswerProbability(candidates, decoder.nullScore, nullThreshold, calibration);
     return {
+      /** The one with the best span, then the others, most probable first. */
       candidates,
       /** Whether the best candidate is given; if not, there is no answer in this text. */
       answered: isAnswered(candidates, decoder.nullScore, nullThreshold),
       /** Whether `scores` are calibrated probabilities; if not, they are softmax scores. */
       calibrated: calibration !== null,
-      scores: calibration
-        ? answerProbabilities(candidates, decoder.nullScore, calibration)
-        : softmaxScores(candidates, decoder.nullScore, nullThreshold),
+      scores: answerProbabilities(candidates, noAnswer),
       nullScore: decoder.nullScore,
       windows: windows.length,
       windowsInText: all.length,

@@ -1,13 +1,17 @@
-/** N-best answers and the null score from the logits of a question's windows, as qa/text/answers.py computes them. */
+/** Answers and the null score from the logits of a question's windows, as qa/text/answers.py computes them. */
 
-const LARGEST_OFFSET = 2 ** 26; // two offsets below it fit exactly into one number
+import { apart, Groups } from "./groups.mjs";
 
-/** Decoder of one question. A candidate is {score, start, end}: UTF-16 range [start, end), start logit + end logit. */
+/**
+ * Decoder of one question. A candidate is {score, start, end, share}: the UTF-16 range [start, end) of its best span,
+ * that span's start logit + end logit, and the softmax score of all spans that overlap with it.
+ */
 export class Decoder {
   constructor(passage, settings) {
     this.passage = passage;
     this.settings = settings;
-    this.pool = new Map();
+    this.groups = new Groups(passage, settings);
+    this.best = []; // spans without a share
     /** Smallest start[CLS] + end[CLS] over the windows. A larger null score means "no answer" is more likely. */
     this.nullScore = Infinity;
   }
@@ -19,52 +23,42 @@ export class Decoder {
     const { nBest, maxAnswerLength } = this.settings;
     const begin = window.contextBegin;
     this.nullScore = Math.min(this.nullScore, startLogits[0] + endLogits[0]);
+    this.groups.add(window, startLogits, endLogits);
+    const found = [];
     const ends = largest(endLogits, begin, window.tokenCount, nBest);
     for (const start of largest(startLogits, begin, window.tokenCount, nBest)) {
       if (!window.hasMaxContext(start)) continue;
       for (const end of ends) {
         if (end < start || end - start >= maxAnswerLength) continue;
-        this.#offer({
+        found.push({
           score: startLogits[begin + start] + endLogits[begin + end],
           start: this.passage.starts[window.firstToken + start],
           end: this.passage.ends[window.firstToken + end],
         });
       }
     }
-    // Long texts have thousands of windows, so only the best ranges are kept. This is safe because the score of a
-    // range never falls: a dropped range that gets a higher score later is added again.
-    const best = this.candidates();
-    this.pool.clear();
-    for (const candidate of best) this.#offer(candidate);
+    this.best = ranked([...this.best, ...apart(ranked(found))]).slice(0, nBest);
   }
 
-  #offer(candidate) {
-    const range = candidate.start * LARGEST_OFFSET + candidate.end;
-    const known = this.pool.get(range);
-    if (known === undefined || candidate.score > known.score) this.pool.set(range, candidate);
-  }
-
-  /** Return the n best answers over all windows, best first. Equal scores are ordered by start, then by end. */
+  /** Return the answers over all windows: the one with the best span, then the others, largest share first. */
   candidates() {
-    const ranked = [...this.pool.values()].sort((a, b) => b.score - a.score || a.start - b.start || a.end - b.end);
-    return ranked.slice(0, this.settings.nBest);
+    const spans = apart(this.best);
+    const shares = this.groups.shares(spans);
+    const [best, ...others] = spans.map((span, i) => ({ ...span, share: shares[i] }));
+    if (best === undefined) return [];
+    // In single precision, so that equal shares, which Python sums in another order, stay as ranked.
+    return [best, ...others.sort((a, b) => Math.fround(b.share) - Math.fround(a.share))];
   }
+}
+
+/** Sort spans, best first. Equal scores are ordered by start, then by end. */
+function ranked(spans) {
+  return spans.sort((a, b) => b.score - a.score || a.start - b.start || a.end - b.end);
 }
 
 /** Return whether the best candidate is given as the answer: null score - best score <= threshold (null: always). */
 export function isAnswered(candidates, nullScore, threshold) {
   return candidates.length > 0 && (threshold === null || !(nullScore - candidates[0].score > threshold));
-}
-
-/** Return the softmax scores of the candidates; with a threshold, "no answer" is one more candidate. */
-export function softmaxScores(candidates, nullScore, threshold) {
-  if (candidates.length === 0) return [];
-  const top = candidates[0].score;
-  const none = threshold === null ? -Infinity : nullScore - threshold - top;
-  const most = Math.max(0, none); // avoids overflow
-  const weights = candidates.map((candidate) => Math.exp(candidate.score - top - most));
-  const sum = weights.reduce((total, weight) => total + weight, Math.exp(none - most));
-  return weights.map((weight) => weight / sum);
 }
 
 /**
@@ -83,17 +77,21 @@ export function thresholdOf({ nullThreshold, strictThreshold }, mode) {
   return thresholds[mode];
 }
 
-/** Return the calibrated probability that the passage has no answer (qa/text/answers.py has the same formula). */
-export function noAnswerProbability(candidates, nullScore, { temperature, offset }) {
+/**
+ * Return the probability that the passage has no answer (qa/text/answers.py has the same formula).
+ *
+ * Without a calibration (null) it is 1/2 at the threshold. Without a threshold too, "no answer" is impossible.
+ */
+export function noAnswerProbability(candidates, nullScore, threshold, calibration) {
+  if (candidates.length === 0) return 1;
+  if (calibration === null && threshold === null) return 0;
+  const { temperature, offset } = calibration ?? { temperature: 1, offset: -threshold };
   return 1 / (1 + Math.exp(-(nullScore - candidates[0].score + offset) / temperature));
 }
 
-/** Return the calibrated probability of each candidate: its share, by softmax, of what "no answer" leaves. */
-export function answerProbabilities(candidates, nullScore, calibration) {
-  if (candidates.length === 0) return [];
-  const shares = softmaxScores(candidates, nullScore, null);
-  const left = 1 - noAnswerProbability(candidates, nullScore, calibration);
-  return shares.map((share) => share * left);
+/** Return the probability of each candidate: its share of what "no answer" leaves. */
+export function answerProbabilities(candidates, noAnswer) {
+  return candidates.map(({ share }) => share * (1 - noAnswer));
 }
 
 function checkFinite(logits, n) {

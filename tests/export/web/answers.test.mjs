@@ -9,7 +9,6 @@ import {
   isAnswered,
   largest,
   noAnswerProbability,
-  softmaxScores,
   thresholdOf,
 } from "../../../export/web/page/decoder.mjs";
 import { Fields } from "../../../export/web/page/fields.mjs";
@@ -20,6 +19,11 @@ import { codePointOffsets, golden, goldenPackage } from "./golden.mjs";
 
 const model = goldenPackage();
 const { contexts, thresholds, questions } = JSON.parse(golden("answers.json.gz"));
+
+function near(seen, wanted, where) {
+  assert.equal(seen.length, wanted.length, where);
+  seen.forEach((value, i) => assert.ok(Math.abs(value - wanted[i]) < 1e-12, `${where}: ${value}, in Python ${wanted[i]}`));
+}
 
 /** Padded logits of a recorded window, once the window that is asked for is the recorded one. */
 function replay(windows, id) {
@@ -44,7 +48,10 @@ test("every recorded question has Python's windows, answers and decisions", asyn
     const answerer = new QuestionAnswerer(model, replay(question.windows, question.id));
     const answer = await answerer.ask(passage, question.question, { readAll: true });
     const seen = answer.candidates.map((c) => [c.score, offsets[c.start], offsets[c.end]]);
-    assert.deepEqual(seen, question.candidates, question.id);
+    const wanted = question.candidates;
+    assert.deepEqual(seen, wanted.map(([score, start, end]) => [score, start, end]), question.id);
+    const shares = answer.candidates.map((c) => c.share);
+    near(shares, wanted.map((candidate) => candidate[3]), question.id);
     assert.deepEqual([answer.windows, answer.nullScore], [question.windows.length, question.null_score], question.id);
     const answered = thresholds.map((threshold) => isAnswered(answer.candidates, answer.nullScore, threshold));
     assert.deepEqual(answered, question.answered, question.id);
@@ -87,12 +94,17 @@ test("equal scores go to the earlier start, then to the earlier end", () => {
   const [window] = makeWindows(1, 3, { maxLength: 9, docStride: 3 });
   const logits = new Float32Array([-1, 9, 9, 2, 2, 2, 9]);
   decoder.add(window, logits, logits);
-  const spans = decoder.candidates().map((c) => [c.score, c.start, c.end]);
-  assert.deepEqual(spans, [
-    [4, 0, 1],
-    [4, 0, 3],
-    [4, 2, 3],
-  ]);
+  const seen = decoder.candidates();
+  assert.deepEqual(
+    seen.map((c) => [c.score, c.start, c.end]),
+    [
+      [4, 0, 1],
+      [4, 2, 3],
+      [4, 4, 5],
+    ],
+  );
+  // Five spans of one score: 0-0 and 0-1, 1-1 and 1-2, 2-2.
+  near(seen.map((c) => c.share), [0.4, 0.4, 0.2], "shares");
   assert.equal(decoder.nullScore, -2);
   assert.throws(() => decoder.add(window, new Float32Array(7).fill(NaN), logits), /NaN/);
 });
@@ -102,31 +114,38 @@ test("the largest values come first, of equals the earlier", () => {
   assert.deepEqual(largest([1], 0, 0, 3), []);
 });
 
-test("softmax scores count no answer only with a threshold", () => {
-  const candidates = [{ score: 2 }, { score: 1 }];
-  const [first, second] = softmaxScores(candidates, 2, null);
-  assert.ok(Math.abs(first + second - 1) < 1e-12 && Math.abs(first / second - Math.E) < 1e-12);
-  const half = softmaxScores([{ score: 2 }], 5, 3);
-  assert.ok(Math.abs(half[0] - 0.5) < 1e-12);
-  assert.deepEqual(softmaxScores([], 0, null), []);
+test("an answer has the share of all spans that overlap with it", () => {
+  // Weights by tokens: 0-0 4, 0-1 12, 1-1 3, 1-2 1, 2-2 2, 2-3 4, 3-3 2; together 28. 0-1 is the best, then 2-3.
+  const passage = { starts: [0, 2, 4, 6], ends: [1, 3, 5, 7] };
+  const [window] = makeWindows(1, 4, { maxLength: 9, docStride: 3 });
+  const logs = (...weights) => [0, 99, 99, ...weights.map(Math.log), 99];
+  for (const [nBest, spans, shares] of [
+    [20, [[0, 3], [4, 7]], [20 / 28, 8 / 28]],
+    [1, [[0, 3]], [20 / 28]], // spans that are not tried count too
+  ]) {
+    const decoder = new Decoder(passage, { nBest, maxAnswerLength: 2 });
+    decoder.add(window, logs(4, 1, 2, 1), logs(1, 3, 1, 2));
+    const seen = decoder.candidates();
+    assert.deepEqual(seen.map((c) => [c.start, c.end]), spans);
+    near(seen.map((c) => c.share), shares, `n best ${nBest}`);
+  }
 });
 
-test("calibrated probabilities and the decisions of each mode are Python's", () => {
-  const near = (seen, wanted) => assert.ok(Math.abs(seen - wanted) < 1e-12, `${seen}, in Python ${wanted}`);
+test("probabilities and the decisions of each mode are Python's", () => {
   const rows = JSON.parse(readFileSync(new URL("../../golden/calibration.json", import.meta.url)));
   assert.ok(rows.length >= 100);
   for (const row of rows) {
     const settings = readSettings(new Fields("row", row.settings));
-    const candidates = row.scores.map((score) => ({ score }));
-    const seen = answerProbabilities(candidates, row.null_score, settings.calibration);
-    assert.equal(seen.length, row.probabilities.length);
-    seen.forEach((probability, i) => near(probability, row.probabilities[i]));
-    near(noAnswerProbability(candidates, row.null_score, settings.calibration), row.no_answer);
-    for (const [mode, answered] of Object.entries(row.answered)) {
-      assert.equal(isAnswered(candidates, row.null_score, thresholdOf(settings, mode)), answered, mode);
+    const candidates = row.candidates.map(([score, share]) => ({ score, share }));
+    for (const [mode, wanted] of Object.entries(row.modes)) {
+      const threshold = thresholdOf(settings, mode);
+      assert.equal(isAnswered(candidates, row.null_score, threshold), wanted.answered, mode);
+      const noAnswer = noAnswerProbability(candidates, row.null_score, threshold, settings.calibration);
+      near([noAnswer], [wanted.no_answer], mode);
+      near(answerProbabilities(candidates, noAnswer), wanted.probabilities, mode);
     }
   }
-  assert.deepEqual(answerProbabilities([], 0, { temperature: 1, offset: 0 }), []);
+  assert.equal(noAnswerProbability([], 0, null, null), 1);
 });
 
 test("a model without these settings has no strict threshold of its own and no calibration", async () => {

@@ -66,7 +66,8 @@ async function sendAnswer(answerer) {
   const readAll = read(1)[0] === 1;
   const answer = await answerer.ask(passage, question, { readAll });
   const offsets = codePointOffsets(passage);
-  const rows = answer.candidates.map((c) => [doubles(c.score), integers([offsets[c.start], offsets[c.end]])]);
+  const row = (c) => [doubles(c.score), integers([offsets[c.start], offsets[c.end]]), doubles(c.share)];
+  const rows = answer.candidates.map(row);
   const header = integers([answer.windows, answer.windowsInText]);
   const answered = Buffer.from([answer.answered ? 1 : 0]);
   send(letter("A"), header, answered, doubles(answer.nullScore), integers([rows.length]), ...rows.flat());

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from qa.data.squad import Answer, Example
-from qa.evaluation.calibration import calibration_error, calibration_scores, fit_calibration, reliability
+from qa.evaluation.calibration import (
+    calibration_error,
+    calibration_scores,
+    fit_calibration,
+    is_right,
+    reliability,
+)
 from qa.text.answers import Candidate, Prediction
 from qa.text.settings import Calibration, QASettings
 
@@ -17,10 +23,10 @@ def drawn(calibration, n, seed=0):
     rng = np.random.default_rng(seed)
     examples = []
     predictions = []
-    for difference, gap in zip(rng.normal(-1, 6, n), rng.exponential(2, n), strict=True):
-        prediction = Prediction((Candidate(0.0, 0, 1), Candidate(-gap, 2, 3)), difference)
-        none = prediction.no_answer_probability(calibration)
-        right = rng.random() < prediction.share
+    for difference, share in zip(rng.normal(-1, 6, n), rng.beta(3, 1, n), strict=True):
+        prediction = Prediction((Candidate(0.0, 0, 1, share),), difference)
+        none = prediction.no_answer_probability(None, calibration)
+        right = rng.random() < share
         answers = () if rng.random() < none else (Answer("x", 0),) if right else (Answer("y", 2),)
         examples.append(Example(str(len(examples)), "", "x y", "?", answers, not answers))
         predictions.append(prediction)
@@ -51,7 +57,7 @@ def test_the_fit_does_not_depend_on_the_share_of_unanswerable_questions():
     once = fit_calibration(examples, predictions)
     more = [pair for pair in zip(examples, predictions, strict=True) if pair[0].is_impossible] * 3
     thrice = fit_calibration([*examples, *(e for e, _ in more)], [*predictions, *(p for _, p in more)])
-    assert (thrice.temperature, thrice.offset) == pytest.approx((once.temperature, once.offset), rel=0.02)
+    assert (thrice.temperature, thrice.offset) == pytest.approx((once.temperature, once.offset), abs=0.02)
 
 
 def test_calibrated_probabilities_of_other_questions_hold_and_softmax_scores_do_not():
@@ -66,8 +72,27 @@ def test_calibrated_probabilities_of_other_questions_hold_and_softmax_scores_do_
     assert sum(n for _, _, n in scores["reliability"]) == len(examples)
 
 
+def test_an_answer_is_right_where_it_shares_a_character_with_a_gold_answer_or_equals_it():
+    text = "A cat, a dog and the cat"
+    asked = Example("a", "", text, "?", (Answer("a dog", 7), Answer("dog", 9)), False)
+    cat = Example("c", "", text, "?", (Answer("cat", 2),), False)
+
+    def given(answer, start):
+        return Candidate(0.0, start, start + len(answer), share=1.0)
+
+    right = [(asked, "a", 7), (asked, "dog and", 9), (asked, text, 0), (cat, "cat", 2), (cat, "the cat", 17)]
+    wrong = [(asked, "A cat, ", 0), (asked, " and", 12), (cat, "and the cat", 13)]
+    assert [is_right(example, given(*answer)) for example, *answer in right] == [True] * len(right)
+    assert [is_right(example, given(*answer)) for example, *answer in wrong] == [False] * len(wrong)
+    assert not is_right(cat, None)
+    assert is_right(UNANSWERABLE, None)
+    assert not is_right(UNANSWERABLE, given("x", 0))
+
+
 def test_without_a_calibration_there_is_nothing_to_say():
-    assert calibration_scores([ASKED], [Prediction((Candidate(0.0, 0, 1),), 0.0)], QASettings()) == {}
+    assert (
+        calibration_scores([ASKED], [Prediction((Candidate(0.0, 0, 1, share=1.0),), 0.0)], QASettings()) == {}
+    )
 
 
 def test_the_error_is_the_mean_gap_of_the_bins():

@@ -17,7 +17,7 @@ def result(kind, null_difference):
     if kind == "none":
         return ASKED, Prediction((), 0.0)
     start = 0 if kind == "right" else 2
-    prediction = Prediction((Candidate(0.0, start, start + 1),), null_difference)
+    prediction = Prediction((Candidate(0.0, start, start + 1, share=1.0),), null_difference)
     return UNANSWERABLE if kind == "vain" else ASKED, prediction
 
 

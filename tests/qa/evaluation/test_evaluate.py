@@ -17,7 +17,7 @@ from qa.data.squad import Answer, Example, read_squad
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.evaluation import predict as prediction
 from qa.evaluation.errors import wrong_answers
-from qa.evaluation.predict import evaluate_runtime, parts, predict, score
+from qa.evaluation.predict import JOURNAL_ROW, evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
 from qa.text.settings import Calibration
@@ -201,6 +201,7 @@ def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp
         "bundle": bundle.sha256,
         "runtime": load_runtime(bundle).name,
         "data": file_sha256(small_squad),
+        "row": JOURNAL_ROW,
     }
     other = Journal(config.out, run)
     with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):

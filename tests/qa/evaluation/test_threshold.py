@@ -133,7 +133,7 @@ def judged(kinds):
     for i, (kind, difference) in enumerate(kinds):
         answers = () if kind == "none" else (Answer("x" if kind == "right" else "y", 0),)
         examples.append(Example(str(i), "", "x y", "?", answers, not answers))
-        predictions.append(Prediction((Candidate(0.0, 0, 1),), difference))
+        predictions.append(Prediction((Candidate(0.0, 0, 1, share=1.0),), difference))
     return examples, predictions
 
 

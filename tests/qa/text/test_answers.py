@@ -1,4 +1,4 @@
-"""Decoding on hand-made logits: ties, order, length limit, max context, joined windows, no answer."""
+"""Decoding on hand-made logits: ties, order, length limit, max context, groups, joined windows, no answer."""
 
 import json
 import math
@@ -8,7 +8,7 @@ import pytest
 from places import ROOT
 
 from qa.base.errors import ProbeError
-from qa.text.answers import Candidate, Prediction, decode, window_candidates
+from qa.text.answers import Candidate, Prediction, decode
 from qa.text.features import Window
 from qa.text.settings import Calibration, QASettings
 
@@ -59,9 +59,78 @@ def test_span_starting_where_another_window_sees_more_is_left_out():
 
 
 def test_only_the_n_best_starts_and_ends_are_paired():
-    w = window()
-    found = window_candidates(w, *logits(w, [3, 2, 1, 0, 0], [0, 0, 1, 2, 3]), QASettings(n_best=2))
-    assert {(c.start, c.end) for c in found} == {(0, 9), (0, 7), (2, 9), (2, 7)}
+    # Tokens 4 and 0 start, tokens 0 and 3 end: 4 is behind both, so 0-0 (2) is left, and 0-3 (2), but not 1-1.
+    prediction = decode([w := window()], [logits(w, [1, 0, 0, 0, 9], [1, 0, 0, 1, 0])], QASettings(n_best=2))
+    assert [(c.start, c.end, c.score) for c in prediction.candidates] == [(0, 1, 2.0)]
+
+
+def groups(prediction):
+    return [(c.start, c.end, c.share) for c in prediction.candidates]
+
+
+def logs(*weights):
+    return [math.log(weight) for weight in weights]
+
+
+def test_an_answer_has_the_share_of_all_spans_that_overlap_with_it():
+    """Weights of the spans by their tokens: 0-0 4, 0-1 12, 1-1 3, 1-2 1, 2-2 2, 2-3 4, 3-3 2; together 28.
+
+    0-1 is the best, with 0-0, 1-1 and 1-2. Of the others 2-3 is the best, with 2-2 and 3-3.
+    """
+    w = window(n=4)
+    pair = logits(w, logs(4, 1, 2, 1), logs(1, 3, 1, 2))
+    settings = QASettings(max_answer_length=2)
+    expected = [(0, 3, pytest.approx(20 / 28)), (4, 7, pytest.approx(8 / 28))]
+    assert groups(decode([w], [pair], settings)) == expected
+    # Spans that are not tried as the best one count too: here only token 0 starts one, and only token 1 ends it.
+    assert groups(decode([w], [pair], QASettings(max_answer_length=2, n_best=1))) == expected[:1]
+
+
+def test_a_group_has_spans_of_every_window():
+    """The first window owns tokens 0 and 1, the second one 2 and 3.
+
+    Weights: 0-0 1, 0-1 1, 1-1 2, 1-2 6; 2-2 8, 2-3 8, 3-3 1; together 27. 2-2 is the best (before 2-3), with
+    2-3 and, of the first window, 1-2. 1-1 is in no group: in its window 1-2 is better, which is no answer.
+    """
+    a = window(n=3, max_context=[True, True, False])
+    b = window(n=3, max_context=[False, True, True], first_char=2)
+    pairs = [
+        logits(a, logs(1, 2, 1000), logs(1, 1, 3)),
+        logits(b, logs(1000, 8, 1), logs(1000, 1, 1)),
+    ]
+    assert groups(decode([a, b], pairs, QASettings(max_answer_length=2))) == [
+        (4, 5, pytest.approx(22 / 27)),
+        (0, 1, pytest.approx(2 / 27)),
+        (6, 7, pytest.approx(1 / 27)),
+    ]
+
+
+def test_behind_the_best_the_largest_share_comes_first():
+    """Weights, with a token a span: 5, 4, 3 and 3; the last two tokens have the same character."""
+    w = window(n=4)
+    w.char_starts[3], w.char_ends[3] = w.char_starts[2], w.char_ends[2]
+    pair = logits(w, logs(5, 4, 3, 3), [0] * 4)
+    assert groups(decode([w], [pair], QASettings(max_answer_length=1))) == [
+        (0, 1, pytest.approx(5 / 15)),
+        (4, 5, pytest.approx(6 / 15)),
+        (2, 3, pytest.approx(4 / 15)),
+    ]
+
+
+def test_an_empty_token_overlaps_with_what_begins_there():
+    """A SentencePiece model may write a token for a space, which is cut off."""
+    w = window(n=2)
+    w.char_ends[0] = w.char_starts[1] = w.char_starts[0]
+    best_is_empty, best_is_not = ([5, 0], [5, 0]), ([0, 5], [0, 5])
+    assert groups(decode([w], [logits(w, *best_is_empty)], QASettings())) == [(0, 0, 1.0)]
+    assert groups(decode([w], [logits(w, *best_is_not)], QASettings())) == [(0, 3, 1.0)]
+
+
+@pytest.mark.parametrize("scale", [1e37, -1e37])
+def test_shares_of_large_logits_are_finite(scale):
+    w = window(n=2)
+    pair = logits(w, [scale, scale], [scale, scale])
+    assert groups(decode([w], [pair], QASettings(max_answer_length=1))) == [(0, 1, 0.5), (2, 3, 0.5)]
 
 
 def test_windows_are_joined_and_the_null_score_is_their_minimum():
@@ -87,10 +156,9 @@ def test_the_same_characters_seen_twice_are_one_answer_with_the_higher_score():
 
 
 def test_n_best_is_sorted_and_limited():
-    prediction = decode([w := window()], [logits(w, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])], QASettings(n_best=4))
-    scores = [c.score for c in prediction.candidates]
-    assert len(scores) == 4
-    assert scores == sorted(scores, reverse=True)
+    settings = QASettings(n_best=4, max_answer_length=1)
+    prediction = decode([w := window()], [logits(w, [1, 2, 3, 4, 5], [1, 2, 3, 4, 5])], settings)
+    assert [c.score for c in prediction.candidates] == [10.0, 8.0, 6.0, 4.0]
 
 
 @pytest.mark.parametrize(("threshold", "answers"), [(None, True), (2.0, True), (1.999, False)])
@@ -121,53 +189,46 @@ def test_logits_that_are_no_numbers_give_no_answer(value, token):
         decode([w], [(padded, end)], QASettings())
 
 
-FIRST = Candidate(math.log(3), 0, 2)
-SECOND = Candidate(0.0, 4, 6)
+FIRST = Candidate(1.5, 0, 2, share=0.6)
+SECOND = Candidate(0.0, 4, 6, share=0.3)
 
 
 @pytest.mark.parametrize(
-    ("null_score", "threshold", "wanted"),
+    ("null_difference", "threshold", "wanted"),
     [
-        (0.0, None, [(FIRST, 3 / 4), (SECOND, 1 / 4)]),
-        (1.5 + math.log(2), 1.5, [(FIRST, 3 / 6), (None, 2 / 6), (SECOND, 1 / 6)]),
-        (1.5 + math.log(4), 1.5, [(None, 4 / 8), (FIRST, 3 / 8), (SECOND, 1 / 8)]),
+        (0.0, None, [(FIRST, 0.6), (SECOND, 0.3)]),
+        # 1 / (1 + exp(-(difference - threshold))): 1 / (1 + 3), then 1 / (1 + 1 / 3)
+        (1.5 - math.log(3), 1.5, [(FIRST, 0.45), (None, 0.25), (SECOND, 0.225)]),
+        (1.5 + math.log(3), 1.5, [(None, 0.75), (FIRST, 0.15), (SECOND, 0.075)]),
+        (1.5, 1.5, [(FIRST, 0.3), (None, 0.5), (SECOND, 0.15)]),
+        (1000.0, 0.0, [(None, 1.0), (FIRST, 0.0), (SECOND, 0.0)]),
+        (-1000.0, 0.0, [(FIRST, 0.6), (SECOND, 0.3), (None, 0.0)]),
     ],
-    ids=["without threshold", "between", "first"],
+    ids=["without threshold", "answered", "declined", "on the threshold", "surely none", "surely one"],
 )
-def test_options_share_the_softmax_and_begin_with_the_best(null_score, threshold, wanted):
-    prediction = Prediction((FIRST, SECOND), null_score)
-    options = prediction.options(threshold)
+def test_uncalibrated_options_share_what_no_answer_leaves(null_difference, threshold, wanted):
+    prediction = Prediction((FIRST, SECOND), FIRST.score + null_difference)
+    options = prediction.options(threshold, None)
     assert [option for option, _ in options] == [option for option, _ in wanted]
     assert [share for _, share in options] == pytest.approx([share for _, share in wanted])
     assert options[0][0] == prediction.best(threshold)
 
 
-def test_on_the_threshold_the_candidate_stands_before_no_answer():
-    candidate = Candidate(1.0, 0, 2)
-    assert Prediction((candidate,), 2.5).options(1.5) == [(candidate, 0.5), (None, 0.5)]
-
-
-@pytest.mark.parametrize("scale", [1000.0, -1000.0])
-def test_options_of_large_scores_are_finite(scale):
-    prediction = Prediction((Candidate(scale, 0, 1), Candidate(scale - 2000, 0, 2)), scale)
-    assert [share for _, share in prediction.options(0.0)] == [0.5, 0.5, 0.0]
-
-
 @pytest.mark.parametrize("threshold", [None, -3.0])
 def test_without_a_candidate_no_answer_is_the_only_option(threshold):
-    assert Prediction((), 2.0).options(threshold) == [(None, 1.0)]
+    assert Prediction((), 2.0).options(threshold, None) == [(None, 1.0)]
 
 
-# exp(-(1 + 3) / 2) = 0.1353, so no answer has 1 / 1.1353 = 0.8808; the candidates share 0.1192 as 3 to 1.
+# exp(-(1 + 3) / 2) = 0.1353, so no answer has 1 / 1.1353 = 0.8808; the candidates have 0.6 and 0.3 of 0.1192.
 CALIBRATION = Calibration(2.0, 3.0)
 
 
 @pytest.mark.parametrize(
     ("threshold", "wanted"),
     [
-        (None, [(FIRST, 0.0894), (SECOND, 0.0298)]),
-        (0.5, [(None, 0.8808), (FIRST, 0.0894), (SECOND, 0.0298)]),
-        (1.5, [(FIRST, 0.0894), (None, 0.8808), (SECOND, 0.0298)]),
+        (None, [(FIRST, 0.0715), (SECOND, 0.0358)]),
+        (0.5, [(None, 0.8808), (FIRST, 0.0715), (SECOND, 0.0358)]),
+        (1.5, [(FIRST, 0.0715), (None, 0.8808), (SECOND, 0.0358)]),
     ],
     ids=["answering", "declined", "answered though unlikely"],
 )
@@ -198,9 +259,14 @@ def test_recorded_probabilities_are_still_computed():
     rows = json.loads((ROOT / "tests" / "golden" / "calibration.json").read_text())
     for row in rows:
         settings = QASettings.from_json(json.dumps(row["settings"]), "row")
-        candidates = tuple(Candidate(score, i, i + 1) for i, score in enumerate(row["scores"]))
+        values = enumerate(row["candidates"])
+        candidates = tuple(Candidate(score, i, i + 1, share) for i, (score, share) in values)
         prediction = Prediction(candidates, row["null_score"])
-        options = dict(prediction.options(None, settings.calibration))
-        assert [options[c] for c in candidates] == pytest.approx(row["probabilities"], abs=1e-14)
-        for mode, answered in row["answered"].items():
-            assert (prediction.best(settings.in_mode(mode).null_threshold) is not None) == answered
+        for mode, expected in row["modes"].items():
+            threshold = settings.in_mode(mode).null_threshold
+            options = dict(prediction.options(threshold, settings.calibration))
+            probabilities = [options[c] for c in candidates]
+            assert probabilities == pytest.approx(expected["probabilities"], abs=1e-14)
+            no_answer = prediction.no_answer_probability(threshold, settings.calibration)
+            assert no_answer == pytest.approx(expected["no_answer"], abs=1e-14)
+            assert (prediction.best(threshold) is not None) == expected["answered"]

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /** Answers of a model to one question, with the time of each part. */
 public final class Answers {
-    /** The n best answers, best first; empty when the passage has no token. */
+    /** The answers: the one with the best span, then the others, most probable first; empty when the passage has no token. */
     public final List<Candidate> candidates;
     /** The answer to give; null means "no answer in this text". */
     public final Candidate best;
@@ -54,15 +54,18 @@ public final class Answers {
         List<Object> scores = new ArrayList<Object>();
         List<Object> starts = new ArrayList<Object>();
         List<Object> ends = new ArrayList<Object>();
+        List<Object> shares = new ArrayList<Object>();
         for (Candidate candidate : candidates) {
             scores.add(candidate.score);
             starts.add(candidate.start);
             ends.add(candidate.end);
+            shares.add(candidate.share);
         }
         Map<String, Object> json = new HashMap<String, Object>();
         json.put("scores", scores);
         json.put("starts", starts);
         json.put("ends", ends);
+        json.put("shares", shares);
         json.put("null_score", Double.isInfinite(nullScore) ? null : nullScore); // no window: JSON has no infinity
         json.put("null_threshold", nullThreshold);
         json.put("calibration", calibration == null ? null : calibration.json());
@@ -80,12 +83,15 @@ public final class Answers {
         List<?> scores = json.list("scores");
         int[] starts = json.integers("starts", 0, Integer.MAX_VALUE);
         int[] ends = json.integers("ends", 0, Integer.MAX_VALUE);
-        if (starts.length != scores.size() || ends.length != scores.size()) {
-            throw Fields.wrong("the stored answers: ends", "as many as scores and starts", ends.length);
+        List<?> shares = json.list("shares");
+        if (starts.length != scores.size() || ends.length != scores.size() || shares.size() != scores.size()) {
+            throw Fields.wrong("the stored answers: scores", "as many as starts, ends and shares", scores.size());
         }
         List<Candidate> candidates = new ArrayList<Candidate>();
         for (int i = 0; i < starts.length; i++) {
-            candidates.add(new Candidate(Fields.number("the stored answers: scores", scores.get(i)), starts[i], ends[i]));
+            double score = Fields.number("the stored answers: scores", scores.get(i));
+            double share = Fields.number("the stored answers: shares", shares.get(i));
+            candidates.add(new Candidate(score, starts[i], ends[i], share));
         }
         return new Answers(
                 candidates,
@@ -109,32 +115,28 @@ public final class Answers {
         return calibration != null;
     }
 
-    /** Returns the calibrated probability that the passage has no answer. Call it only if `calibrated` and with candidates. */
+    /**
+     * Returns the probability that the passage has no answer.
+     *
+     * Without a calibration it is 1/2 at the threshold. Without a threshold too, "no answer" is impossible.
+     */
     public double noAnswerProbability() {
-        return calibration.noAnswer(nullScore - candidates.get(0).score);
+        if (candidates.isEmpty()) {
+            return 1;
+        }
+        double nullDifference = nullScore - candidates.get(0).score;
+        if (calibration != null) {
+            return calibration.noAnswer(nullDifference);
+        }
+        return nullThreshold == null ? 0 : new Calibration(1, -nullThreshold).noAnswer(nullDifference);
     }
 
-    /**
-     * Returns the probabilities of the candidates.
-     *
-     * Without a calibration they are softmax scores; with a threshold, "no answer" is one more candidate.
-     */
+    /** Returns the probability of each candidate: its share of what "no answer" leaves. */
     public double[] probabilities() {
-        if (calibration != null) {
-            return calibration.answers(candidates, nullScore);
+        double[] probabilities = new double[candidates.size()];
+        for (int i = 0; i < probabilities.length; i++) {
+            probabilities[i] = candidates.get(i).share * (1 - noAnswerProbability());
         }
-        double[] shares = new double[candidates.size()];
-        double top = shares.length == 0 ? 0 : candidates.get(0).score;
-        double none = nullThreshold == null || shares.length == 0 ? Double.NEGATIVE_INFINITY : nullScore - nullThreshold - top;
-        double most = Math.max(0, none); // avoids overflow
-        double sum = Math.exp(none - most);
-        for (int i = 0; i < shares.length; i++) {
-            shares[i] = Math.exp(candidates.get(i).score - top - most);
-            sum += shares[i];
-        }
-        for (int i = 0; i < shares.length; i++) {
-            shares[i] /= sum;
-        }
-        return shares;
+        return probabilities;
     }
 }

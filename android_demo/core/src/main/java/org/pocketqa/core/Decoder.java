@@ -3,11 +3,9 @@ package org.pocketqa.core;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
-/** Computes n-best answers and the null score from the logits of a question's windows, as qa/text/answers.py does. */
+/** Computes the answers and the null score from the logits of a question's windows, as qa/text/answers.py does. */
 final class Decoder {
     private static final Comparator<Candidate> BEST_FIRST =
             new Comparator<Candidate>() {
@@ -20,14 +18,25 @@ final class Decoder {
                 }
             };
 
+    // In single precision, so that equal shares, which Python sums in another order, stay as ranked.
+    private static final Comparator<Candidate> LARGEST_SHARE_FIRST =
+            new Comparator<Candidate>() {
+                @Override
+                public int compare(Candidate a, Candidate b) {
+                    return Float.compare((float) b.share, (float) a.share);
+                }
+            };
+
     private final Tokens passage;
     private final QASettings settings;
-    private final Map<Long, Candidate> pool = new HashMap<Long, Candidate>();
+    private final Groups groups;
+    private List<Candidate> best = new ArrayList<Candidate>(); // no shares yet
     private double nullScore = Double.POSITIVE_INFINITY;
 
     Decoder(Tokens passage, QASettings settings) {
         this.passage = passage;
         this.settings = settings;
+        groups = new Groups(passage, settings);
     }
 
     /**
@@ -39,6 +48,8 @@ final class Decoder {
         checkFinite(startLogits, window.size());
         checkFinite(endLogits, window.size());
         nullScore = Math.min(nullScore, (double) startLogits[0] + (double) endLogits[0]);
+        groups.add(window, startLogits, endLogits);
+        List<Candidate> found = new ArrayList<Candidate>();
         int[] starts = largest(startLogits, window.contextBegin, window.tokenCount, settings.nBest);
         int[] ends = largest(endLogits, window.contextBegin, window.tokenCount, settings.nBest);
         for (int start : starts) {
@@ -50,17 +61,15 @@ final class Decoder {
                     // Adding 0.0 turns -0.0 into 0.0; Double.compare treats them as different.
                     int begin = window.contextBegin;
                     double score = (double) startLogits[begin + start] + (double) endLogits[begin + end] + 0.0;
-                    offer(new Candidate(score, passage.start(window.firstToken + start), passage.end(window.firstToken + end)));
+                    int first = window.firstToken;
+                    found.add(new Candidate(score, passage.start(first + start), passage.end(first + end), Double.NaN));
                 }
             }
         }
-        // Long texts have thousands of windows, so only the best ranges are kept. This is safe because the score of a range
-        // never falls: a dropped range that gets a higher score later is added again.
-        List<Candidate> best = candidates();
-        pool.clear();
-        for (Candidate candidate : best) {
-            offer(candidate);
-        }
+        Collections.sort(found, BEST_FIRST);
+        best.addAll(Groups.apart(found));
+        Collections.sort(best, BEST_FIRST);
+        best = new ArrayList<Candidate>(best.subList(0, Math.min(settings.nBest, best.size())));
     }
 
     private static void checkFinite(float[] logits, int n) {
@@ -72,23 +81,23 @@ final class Decoder {
         }
     }
 
-    private void offer(Candidate candidate) {
-        Long range = ((long) candidate.start << 32) | candidate.end;
-        Candidate known = pool.get(range);
-        if (known == null || candidate.score > known.score) {
-            pool.put(range, candidate);
-        }
-    }
-
     double nullScore() {
         return nullScore;
     }
 
-    /** Returns the n best answers over all windows, best first. Equal scores are ordered by start, then by end. */
+    /** Returns the answers over all windows: the one with the best span, then the others, largest share first. */
     List<Candidate> candidates() {
-        List<Candidate> ranked = new ArrayList<Candidate>(pool.values());
-        Collections.sort(ranked, BEST_FIRST);
-        return new ArrayList<Candidate>(ranked.subList(0, Math.min(settings.nBest, ranked.size())));
+        List<Candidate> spans = Groups.apart(best);
+        double[] shares = groups.shares(spans);
+        List<Candidate> answers = new ArrayList<Candidate>();
+        for (int i = 0; i < shares.length; i++) {
+            Candidate span = spans.get(i);
+            answers.add(new Candidate(span.score, span.start, span.end, shares[i]));
+        }
+        if (!answers.isEmpty()) {
+            Collections.sort(answers.subList(1, answers.size()), LARGEST_SHARE_FIRST);
+        }
+        return answers;
     }
 
     /** Returns the indices of the `most` largest of values[from, from + n), largest first; of equal values the earlier first. */

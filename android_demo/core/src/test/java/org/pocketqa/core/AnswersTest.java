@@ -12,7 +12,8 @@ import org.junit.Test;
 
 /** Answers as JSON and back. */
 public class AnswersTest {
-    private static final List<Candidate> TWO = Arrays.asList(new Candidate(0.1 + 0.2, 3, 7), new Candidate(-1e-300, 0, 70000));
+    private static final List<Candidate> TWO =
+            Arrays.asList(new Candidate(0.1 + 0.2, 3, 7, 0.1 + 0.6), new Candidate(-1e-300, 7, 70000, 1e-300));
 
     private static Answers copy(Answers answers) throws ModelFileException {
         Answers copy = Answers.fromJson(answers.toJson());
@@ -28,6 +29,8 @@ public class AnswersTest {
         assertEquals(0.1 + 0.2, copy.best.score, 0);
         assertEquals(70000, copy.candidates.get(1).end);
         assertEquals(-1e-300, copy.candidates.get(1).score, 0);
+        assertEquals(0.1 + 0.6, copy.best.share, 0);
+        assertEquals(1e-300, copy.candidates.get(1).share, 0);
         assertEquals(-2.5, copy.nullScore, 0);
         assertEquals(5, copy.windowsInText);
         assertEquals(1L << 40, copy.tokenizeNanos);
@@ -48,6 +51,7 @@ public class AnswersTest {
         String json = new Answers(TWO, 9, null, null, 1, 1, 0, 0, 0).toJson();
         assertThrows(ModelFileException.class, () -> Answers.fromJson(json.substring(1)));
         assertThrows(ModelFileException.class, () -> Answers.fromJson(json.replace("70000]", "70000, 1]")));
+        assertThrows(ModelFileException.class, () -> Answers.fromJson(json.replace("1.0E-300]", "1.0E-300, 1]")));
         assertThrows(ModelFileException.class, () -> Answers.fromJson(json.replace("\"windows\"", "\"window\"")));
     }
 }

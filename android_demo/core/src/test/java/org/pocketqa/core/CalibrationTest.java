@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.junit.Test;
 
-/** Probabilities and decisions in each mode. They must equal those that Python recorded. */
+/** Probabilities and decisions in each mode, with a calibration and without. They must equal those that Python recorded. */
 public class CalibrationTest {
     private static final double EXACT = 1e-12;
 
@@ -24,16 +24,18 @@ public class CalibrationTest {
             Map<?, ?> given = (Map<?, ?>) row.get("settings");
             QASettings settings = new QASettings(Fields.of("row", given));
             List<Candidate> candidates = new ArrayList<Candidate>();
-            for (Object score : (List<?>) row.get("scores")) {
-                candidates.add(new Candidate((Double) score, 2 * candidates.size(), 2 * candidates.size() + 1));
+            for (Object candidate : (List<?>) row.get("candidates")) {
+                double[] values = numbers((List<?>) candidate);
+                candidates.add(new Candidate(values[0], 2 * candidates.size(), 2 * candidates.size() + 1, values[1]));
             }
             double nullScore = (Double) row.get("null_score");
             for (Mode mode : Mode.values()) {
                 Answers answers = new Answers(candidates, nullScore, settings.threshold(mode), settings.calibration, 1, 1, 0, 0, 0);
-                assertEquals(row.toString(), ((Map<?, ?>) row.get("answered")).get(mode.name().toLowerCase(Locale.ROOT)), answers.best != null);
-                assertArrayEquals(row.toString(), numbers((List<?>) row.get("probabilities")), answers.probabilities(), EXACT);
-                assertEquals(row.toString(), (Double) row.get("no_answer"), answers.noAnswerProbability(), EXACT);
-                assertTrue(answers.calibrated());
+                Map<?, ?> wanted = (Map<?, ?>) ((Map<?, ?>) row.get("modes")).get(mode.name().toLowerCase(Locale.ROOT));
+                assertEquals(row.toString(), wanted.get("answered"), answers.best != null);
+                assertArrayEquals(row.toString(), numbers((List<?>) wanted.get("probabilities")), answers.probabilities(), EXACT);
+                assertEquals(row.toString(), (Double) wanted.get("no_answer"), answers.noAnswerProbability(), EXACT);
+                assertEquals(row.toString(), given.containsKey("calibration"), answers.calibrated());
             }
         }
     }

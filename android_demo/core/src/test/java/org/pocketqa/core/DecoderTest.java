@@ -11,9 +11,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import org.junit.Test;
 
@@ -24,15 +22,15 @@ public class DecoderTest {
     @Test
     public void theBestSpanIsTheLargestSum() throws Exception {
         List<Candidate> found = decode(20, 30, new float[] {1, 5, 2}, new float[] {0, 3, 4});
-        // All spans that do not end before they start: 1-2, 1-1, 2-2 and those from 0.
-        assertEquals("9@10-29 8@10-19 6@20-29 5@0-29 4@0-19 1@0-9", shown(found));
+        // 1-2 is the best of all spans that do not end before they start. Of those that do not overlap with it, 0-0 is.
+        assertEquals("9@10-29 1@0-9", shown(found));
     }
 
     @Test
     public void anAnswerDoesNotEndBeforeItStarts() throws Exception {
         // Start 2 and end 0 would have 9.
         List<Candidate> found = decode(20, 30, new float[] {0, -9, 5}, new float[] {4, -9, 0});
-        assertEquals("5@20-29 4@0-9 0@0-29 -9@0-19 -9@10-29 -18@10-19", shown(found));
+        assertEquals("5@20-29 4@0-9 -18@10-19", shown(found));
     }
 
     @Test
@@ -40,8 +38,7 @@ public class DecoderTest {
         float[] start = {9, 0, 0, 0};
         float[] end = {0, 0, 0, 9};
         assertEquals("18@0-39", shown(decode(20, 4, start, end)).split(" ")[0]);
-        String three = "9@0-9 9@0-19 9@0-29 9@10-39 9@20-39 9@30-39 0@10-19 0@10-29 0@20-29";
-        assertEquals(three, shown(decode(20, 3, start, end)));
+        assertEquals("9@0-9 9@10-39", shown(decode(20, 3, start, end)));
         assertEquals("9@0-9 9@30-39 0@10-19 0@20-29", shown(decode(20, 1, start, end)));
     }
 
@@ -51,7 +48,7 @@ public class DecoderTest {
         float[] start = {1, 0, 5};
         float[] end = {5, 0, 1};
         assertEquals("", shown(decode(1, 30, start, end)));
-        assertEquals("6@0-9 6@20-29", shown(decode(2, 30, start, end))); // of 0-9, 0-29 and 20-29 the two best
+        assertEquals("6@0-9 6@20-29", shown(decode(2, 30, start, end))); // 0-29 overlaps, 10-19 is not tried
     }
 
     @Test
@@ -65,7 +62,9 @@ public class DecoderTest {
     @Test
     public void equalScoresGoByStartThenEnd() throws Exception {
         List<Candidate> found = decode(20, 30, new float[] {0, -0.0f, 0}, new float[] {0, 0, -0.0f});
-        assertEquals("0@0-9 0@0-19 0@0-29 0@10-19 0@10-29 0@20-29", shown(found));
+        assertEquals("0@0-9 0@10-19 0@20-29", shown(found));
+        // Of six spans three begin with token 0, and two of the others with token 1.
+        assertArrayEquals(new double[] {3 / 6.0, 2 / 6.0, 1 / 6.0}, shares(found), 1e-12);
     }
 
     @Test
@@ -75,11 +74,14 @@ public class DecoderTest {
         int[] owners = {0, 1, 1};
         decoder.add(new Window(BEGIN, 0, 2, 0, owners), logits(1, 50), logits(1, 7));
         decoder.add(new Window(BEGIN, 1, 2, 1, owners), logits(2, 1), logits(1, 1));
-        assertEquals("8@0-19 3@10-19 3@10-29 2@0-9 2@20-29", shown(decoder.candidates()));
+        assertEquals("8@0-19 2@20-29", shown(decoder.candidates()));
+        // e^8 + e^2 of the first window, with 1-1 and 1-2 of the second; then 2-2.
+        double sum = Math.exp(8) + Math.exp(2) + 2 * Math.exp(3) + Math.exp(2);
+        assertArrayEquals(new double[] {1 - Math.exp(2) / sum, Math.exp(2) / sum}, shares(decoder.candidates()), 1e-12);
     }
 
     @Test
-    public void aRangeKeepsItsHighestScore() throws Exception {
+    public void aRangeIsOneAnswer() throws Exception {
         // Two pieces of one character: the tokens differ, the ranges do not.
         Tokens passage = new Tokens();
         passage.add(7, 0, 1);
@@ -87,6 +89,7 @@ public class DecoderTest {
         Decoder decoder = new Decoder(passage, TestSettings.of(100, 50, 50, 20, 30));
         decoder.add(new Window(BEGIN, 0, 2, 0, new int[2]), logits(1, 2), logits(3, 5));
         assertEquals("7@0-1", shown(decoder.candidates()));
+        assertArrayEquals(new double[] {1}, shares(decoder.candidates()), 0);
     }
 
     @Test
@@ -144,20 +147,50 @@ public class DecoderTest {
         }
     }
 
-    /** Dropping candidates in a long text must not change the result. */
+    @Test
+    public void anAnswerHasTheShareOfAllSpansThatOverlapWithIt() throws Exception {
+        // Weights by tokens: 0-0 4, 0-1 12, 1-1 3, 1-2 1, 2-2 2, 2-3 4, 3-3 2; together 28. 0-1 is the best, then 2-3.
+        float[] start = logs(4, 1, 2, 1);
+        float[] end = logs(1, 3, 1, 2);
+        assertArrayEquals(new double[] {20 / 28.0, 8 / 28.0}, shares(decode(20, 2, start, end)), 1e-6);
+        assertArrayEquals(new double[] {20 / 28.0}, shares(decode(1, 2, start, end)), 1e-6); // spans that are not tried count too
+        float[] large = {1e37f, 1e37f};
+        assertArrayEquals(new double[] {0.5, 0.5}, shares(decode(20, 1, large, large)), 0);
+    }
+
+    /** Returns logits; the logarithms are rounded to floats. */
+    private static float[] logs(float... weights) {
+        for (int i = 0; i < weights.length; i++) {
+            weights[i] = (float) Math.log(weights[i]);
+        }
+        return weights;
+    }
+
+    private static double[] shares(List<Candidate> candidates) {
+        double[] shares = new double[candidates.size()];
+        for (int i = 0; i < shares.length; i++) {
+            shares[i] = candidates.get(i).share;
+        }
+        return shares;
+    }
+
+    /** Dropping candidates and logits in a long text must not change the result. */
     @Test
     public void manyWindowsGiveWhatAllTheirSpansGive() throws Exception {
         Random random = new Random(3);
         for (int round = 0; round < 200; round++) {
             int n = random.nextInt(60);
             Tokens passage = new Tokens();
+            int begin = 0;
             for (int i = 0; i < n; i++) { // sometimes two tokens have one range
-                passage.add(0, 10 * (i / (1 + random.nextInt(2))), 10 * i + 9);
+                begin = random.nextInt(4) == 0 ? begin : 10 * i;
+                passage.add(0, begin, begin + 9);
             }
             int nBest = 1 + random.nextInt(6);
             QASettings settings = TestSettings.of(BEGIN + 7, 1 + random.nextInt(5), 1, nBest, 1 + random.nextInt(6));
             Decoder decoder = new Decoder(passage, settings);
-            Map<String, Candidate> all = new HashMap<>();
+            List<Candidate> tried = new ArrayList<>();
+            List<Candidate> all = new ArrayList<>();
             for (Window window : WindowsTest.make(1, n, settings)) {
                 float[] start = new float[20];
                 float[] end = new float[20];
@@ -166,26 +199,81 @@ public class DecoderTest {
                     end[i] = random.nextInt(8);
                 }
                 decoder.add(window, start, end);
-                addSpans(all, window, start, end, passage, settings);
+                List<Candidate> triedHere = new ArrayList<>();
+                addSpans(all, triedHere, window, start, end, passage, settings);
+                tried.addAll(apart(triedHere));
             }
-            List<Candidate> ranked = new ArrayList<>(all.values());
-            Comparator<Candidate> byScore = Comparator.comparingDouble(span -> -span.score);
-            ranked.sort(byScore.thenComparingInt(span -> span.start).thenComparingInt(span -> span.end));
-            assertEquals(shown(ranked.subList(0, Math.min(ranked.size(), settings.nBest))), shown(decoder.candidates()));
+            tried.sort(BEST_FIRST);
+            List<Candidate> best = apart(tried.subList(0, Math.min(tried.size(), settings.nBest)));
+            List<Candidate> seen = decoder.candidates();
+            for (int i = 2; i < seen.size(); i++) {
+                assertTrue((float) seen.get(i - 1).share >= (float) seen.get(i).share);
+            }
+            assertEquals(best.isEmpty() ? "" : shown(best.subList(0, 1)), seen.isEmpty() ? "" : shown(seen.subList(0, 1)));
+            Collections.sort(seen, BEST_FIRST);
+            assertEquals(shown(best), shown(seen));
+            assertArrayEquals(expectedShares(all, best), shares(seen), 1e-12);
         }
     }
 
+    private static final Comparator<Candidate> BEST_FIRST =
+            Comparator.<Candidate>comparingDouble(span -> -span.score)
+                    .thenComparingInt(span -> span.start)
+                    .thenComparingInt(span -> span.end);
+
+    /** Returns the best span, then always the best one that overlaps with none before. */
+    private static List<Candidate> apart(List<Candidate> spans) {
+        List<Candidate> left = new ArrayList<>(spans);
+        List<Candidate> apart = new ArrayList<>();
+        while (!left.isEmpty()) {
+            Candidate best = Collections.min(left, BEST_FIRST);
+            apart.add(best);
+            left.removeIf(span -> overlap(span, best));
+        }
+        return apart;
+    }
+
+    private static boolean overlap(Candidate one, Candidate other) {
+        return Math.max(one.start, other.start) < Math.min(one.end, other.end);
+    }
+
+    private static double[] expectedShares(List<Candidate> all, List<Candidate> best) {
+        double[] shares = new double[best.size()];
+        double sum = 0;
+        for (Candidate span : all) {
+            sum += Math.exp(span.score);
+            int group = 0;
+            while (group < shares.length && !overlap(span, best.get(group))) {
+                group++;
+            }
+            if (group < shares.length) {
+                shares[group] += Math.exp(span.score);
+            }
+        }
+        for (int i = 0; i < shares.length; i++) {
+            shares[i] /= sum;
+        }
+        return shares;
+    }
+
     private static void addSpans(
-            Map<String, Candidate> all, Window window, float[] start, float[] end, Tokens passage, QASettings settings) {
+            List<Candidate> all,
+            List<Candidate> tried,
+            Window window,
+            float[] start,
+            float[] end,
+            Tokens passage,
+            QASettings settings) {
         for (int i = 0; i < window.tokenCount; i++) {
             for (int j = i; j < window.tokenCount && j - i < settings.maxAnswerLength; j++) {
-                boolean tried = rank(start, window, i) < settings.nBest && rank(end, window, j) < settings.nBest;
-                if (tried && window.hasMaxContext(i)) {
+                if (window.hasMaxContext(i)) {
                     float score = start[window.contextBegin + i] + end[window.contextBegin + j];
                     int first = window.firstToken;
-                    Candidate span = new Candidate(score, passage.start(first + i), passage.end(first + j));
-                    Candidate known = all.get(span.start + "-" + span.end);
-                    all.put(span.start + "-" + span.end, known == null || span.score > known.score ? span : known);
+                    Candidate span = new Candidate(score, passage.start(first + i), passage.end(first + j), 0);
+                    all.add(span);
+                    if (rank(start, window, i) < settings.nBest && rank(end, window, j) < settings.nBest) {
+                        tried.add(span);
+                    }
                 }
             }
         }
@@ -203,7 +291,7 @@ public class DecoderTest {
 
     @Test
     public void theThresholdIsTheLargestDifferenceThatStillAnswers() {
-        List<Candidate> candidates = Arrays.asList(new Candidate(3, 1, 2), new Candidate(2, 0, 2));
+        List<Candidate> candidates = Arrays.asList(new Candidate(3, 1, 2, 0.6), new Candidate(2, 3, 4, 0.3));
         assertSame(candidates.get(0), answers(candidates, 5, null).best);
         assertSame(candidates.get(0), answers(candidates, 1e9, null).best);
         assertSame(candidates.get(0), answers(candidates, 5, 2.0).best);
@@ -222,23 +310,17 @@ public class DecoderTest {
     }
 
     @Test
-    public void probabilitiesAreTheSoftmaxOfTheScores() {
-        Candidate six = new Candidate(Math.log(6), 0, 1);
-        List<Candidate> candidates = Arrays.asList(six, new Candidate(Math.log(3), 0, 2), new Candidate(0, 1, 2));
-        assertArrayEquals(new double[] {0.6, 0.3, 0.1}, answers(candidates, 0, null).probabilities(), 1e-12);
-        List<Candidate> large = Arrays.asList(new Candidate(5000, 0, 1), new Candidate(5000, 1, 2));
-        assertArrayEquals(new double[] {0.5, 0.5}, answers(large, 0, null).probabilities(), 0);
-        List<Candidate> apart = Arrays.asList(new Candidate(5000, 0, 1), new Candidate(-5000, 1, 2));
-        assertArrayEquals(new double[] {1, 0}, answers(apart, 0, null).probabilities(), 0);
+    public void withoutAThresholdProbabilitiesAreTheShares() {
+        List<Candidate> candidates = Arrays.asList(new Candidate(0, 0, 1, 0.6), new Candidate(-1, 1, 2, 0.3));
+        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 5000, null).probabilities(), 0);
     }
 
     @Test
-    public void withAThresholdNoAnswerHasAShareToo() {
-        Candidate six = new Candidate(Math.log(6), 0, 1);
-        List<Candidate> candidates = Arrays.asList(six, new Candidate(Math.log(3), 0, 2));
-        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 0, 0.0).probabilities(), 1e-12);
-        assertArrayEquals(new double[] {0.06, 0.03}, answers(candidates, Math.log(91), 0.0).probabilities(), 1e-12);
-        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 5000, 5000.0).probabilities(), 1e-12);
+    public void withAThresholdTheyShareWhatNoAnswerLeaves() {
+        List<Candidate> candidates = Arrays.asList(new Candidate(0, 0, 1, 0.6), new Candidate(-1, 1, 2, 0.3));
+        assertArrayEquals(new double[] {0.3, 0.15}, answers(candidates, 0, 0.0).probabilities(), 1e-12);
+        assertArrayEquals(new double[] {0.06, 0.03}, answers(candidates, Math.log(9), 0.0).probabilities(), 1e-12);
+        assertArrayEquals(new double[] {0.3, 0.15}, answers(candidates, 5000, 5000.0).probabilities(), 1e-12);
         assertArrayEquals(new double[] {0, 0}, answers(candidates, 5000, 0.0).probabilities(), 0);
     }
 

@@ -44,6 +44,7 @@ public class GoldenAnswersTest {
             assertEquals(where, number(candidate.get(0)), seen.get(i).score, 0);
             assertEquals(where, number(candidate.get(1)).intValue(), passage.codePointCount(0, seen.get(i).start));
             assertEquals(where, number(candidate.get(2)).intValue(), passage.codePointCount(0, seen.get(i).end));
+            assertEquals(where, number(candidate.get(3)), seen.get(i).share, 1e-12);
         }
     }
 

@@ -240,7 +240,7 @@ public class QuestionAnswererTest {
             ModelPackage model = ModelPackage.read(files.write(folder.newFile()));
             Answers answers = new QuestionAnswerer(model, this::findZ).ask("a z", "b", true, QUIET);
             assertEquals(threshold.equals("-8"), answers.best != null);
-            assertEquals(3, answers.candidates.size());
+            assertEquals(2, answers.candidates.size());
         }
     }
 

@@ -46,6 +46,7 @@ public final class Pipe {
             out.writeDouble(candidate.score);
             out.writeInt(offsets.of(candidate.start));
             out.writeInt(offsets.of(candidate.end));
+            out.writeDouble(candidate.share);
         }
         out.flush();
     }

@@ -53,11 +53,6 @@ RECIPES = {
         {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5", "ALPHA": "0.25", "SEEDS": "0 1"},
         {"distill.run", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", MOVE},
     ),
-    "domain": (
-        ("rows",),
-        {**FILES, "COUNTS": "50 200", "EPOCHS": "2"},
-        {"qa.data.sample", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
-    ),
     "search": (
         ("rows", "times"),
         {**FILES, "WIDTHS": "1 0.5", "QAT_EPOCHS": "0", "TEACHER": "runs/teacher"},
@@ -126,7 +121,6 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     ("recipe", "changed", "before"),
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
-        ("domain", {"QUANTIZE": "int4"}, "QUANTIZE=int8"),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),

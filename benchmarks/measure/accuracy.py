@@ -177,15 +177,16 @@ def load_answers(path: Path) -> Answers | None:
     return read_predictions(path) if path.is_file() else None
 
 
-def f1_scores(examples: Sequence[Example], answers: Answers) -> np.ndarray:
-    """Return the F1 (Q,) of every question in percent; a missing answer has 0."""
-    return np.array([100.0 * f1 for _, f1 in scores_by_question(examples, answers)])
+def exact_and_f1(examples: Sequence[Example], answers: Answers) -> np.ndarray:
+    """Return the EM and F1 (Q, 2) of every question in percent; a missing answer has 0."""
+    return 100.0 * np.array(list(scores_by_question(examples, answers)), np.float64)
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """Return F1's interval, F1 retained, the agreement with the parent or the baseline, and the overlap.
+    """Return intervals, F1 retained, the agreement with the parent or the baseline, and the overlap.
 
-    Intervals need the answers kept, of the baseline too; that of F1 retained is paired question by question.
+    Intervals need the answers kept, of the baseline too; those of what is retained are paired question by
+    question.
     """
     base = run.baseline
     answers = _answers(run, model.sha256)
@@ -217,12 +218,17 @@ def _answers(run: Run, sha256: str) -> Answers | None:
 
 
 def _intervals(examples: Sequence[Example], answers: Answers, base_answers: Answers | None) -> dict[str, Any]:
-    """Return the ends of the intervals of F1 and, with the baseline's answers, of F1 retained."""
-    columns = [f1_scores(examples, each) for each in (answers, base_answers) if each is not None]
+    """Return the ends of the intervals of EM and F1 and, with the baseline's answers, of both retained."""
+    scores = [exact_and_f1(examples, each) for each in (answers, base_answers) if each is not None]
     articles = [e.title for e in examples]
     baseline = None if base_answers is None else 1
-    (f1, *_), (retained, *_), over = score_intervals(np.stack(columns, axis=1), articles, baseline)
-    fields: dict[str, Any] = {"f1_low": round(f1.low, 4), "f1_high": round(f1.high, 4), "resampled": over}
-    if retained is not None:
-        fields |= {"f1_retained_low": round(retained.low, 6), "f1_retained_high": round(retained.high, 6)}
+    fields: dict[str, Any] = {}
+    for name, columns in zip(("exact", "f1"), np.stack(scores, axis=2).transpose(1, 0, 2), strict=True):
+        (own, *_), (retained, *_), over = score_intervals(columns, articles, baseline)
+        fields |= {f"{name}_low": round(own.low, 4), f"{name}_high": round(own.high, 4), "resampled": over}
+        if retained is not None:
+            fields |= {
+                f"{name}_retained_low": round(retained.low, 6),
+                f"{name}_retained_high": round(retained.high, 6),
+            }
     return fields

@@ -146,7 +146,10 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     uncalibrated_reliability: list[tuple[float, float, int]] = []
     f1_low: float | None = None
     f1_high: float | None = None
-    """Ends of the 95 % bootstrap interval. Those of f1_retained are paired with the baseline's answers."""
+    """Ends of the 95 % bootstrap interval; those of what is retained are paired with the baseline's answers.
+    """
+    exact_low: float | None = None
+    exact_high: float | None = None
     resampled: Literal["articles", "questions"] | None = None
     """Unit of the bootstrap's draws; questions on one article are not independent."""
     baseline: str | None = None
@@ -155,6 +158,9 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     """F1 over the baseline's."""
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
+    exact_retained_low: float | None = None
+    """The interval of EM over the baseline's EM."""
+    exact_retained_high: float | None = None
     same_answers: float | None = None
     """Share of answers (0 to 1) identical to those of same_answers_as: the parent, or else the baseline."""
     same_answers_as: str | None = None
@@ -167,6 +173,11 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     def f1_interval(self) -> Interval | None:
         """Return F1 with its interval, or None."""
         return _interval(self.f1, self.f1_low, self.f1_high)
+
+    @property
+    def exact_interval(self) -> Interval | None:
+        """Return EM with its interval, or None."""
+        return _interval(self.exact, self.exact_low, self.exact_high)
 
     @property
     def retained_interval(self) -> Interval | None:

@@ -43,7 +43,7 @@ COLUMNS = [
     x_column("x unpadded", "measured.unpadded"),
     Column("pass s", "pass_s", ",.0f", mark=quick_mark("measured.unpadded")),
     Column("questions", "measured.accuracy.n", ",.0f"),
-    Column("EM", "measured.accuracy.exact", ".2f"),
+    Column("EM", "measured.exact_with_interval", ".2f"),
     Column("F1", "measured.f1_with_interval", ".2f"),
     Column("EM retained", "measured.exact_retained", ".1f", 100, "%"),
     Column("F1 retained", "measured.retained", ".1f", 100, "%"),

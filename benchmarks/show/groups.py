@@ -80,6 +80,12 @@ class Entry:
         return None if scores is None else scores.f1_interval or scores.f1
 
     @property
+    def exact_with_interval(self) -> Interval | float | None:
+        """EM in percent, with its interval if known."""
+        scores = self.accuracy
+        return None if scores is None else scores.exact_interval or scores.exact
+
+    @property
     def retained(self) -> Interval | float | None:
         """Return F1 divided by that of the group's baseline; None when compared with another or none."""
         scores = self.accuracy
@@ -89,13 +95,17 @@ class Entry:
         return scores.f1_retained if self.is_baseline else scores.retained_interval or scores.f1_retained
 
     @property
-    def exact_retained(self) -> float | None:
+    def exact_retained(self) -> Interval | float | None:
         """Return EM divided by that of the group's baseline; None where F1 retained is unknown too."""
         scores = self.accuracy
         base = self.group.baseline_entry
         if scores is None or base is None or base.accuracy is None or self.retained is None:
             return None
-        return scores.exact / base.accuracy.exact if base.accuracy.exact else None
+        if not base.accuracy.exact:
+            return None
+        share = scores.exact / base.accuracy.exact
+        low, high = scores.exact_retained_low, scores.exact_retained_high
+        return share if self.is_baseline or low is None or high is None else Interval(share, low, high)
 
     @property
     def mean_retained(self) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure.accuracy import Answers, answers_path, f1_scores, load_answers
+from benchmarks.measure.accuracy import Answers, answers_path, exact_and_f1, load_answers
 from benchmarks.results.rows import Accuracy
 from benchmarks.show.groups import Entry, Group
 from qa.base.cli import one_line
@@ -44,7 +44,7 @@ def kept_answers(
     answers = load_answers(file)
     if answers is None:
         return None
-    f1 = f1_scores(examples, answers)
+    f1 = exact_and_f1(examples, answers)[:, 1]
     are_the_bundles = result.made_from == result.bundle_sha256  # of a toolchain's older results
     if are_the_bundles or abs(float(f1.mean()) - result.f1) > SAME_F1:
         newest = f"the newest result of {result.model} {result.f1:.2f}"

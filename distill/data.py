@@ -10,7 +10,7 @@ from qa.bundles.bundle import Bundle
 from qa.data.datasets import NAMED, check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
-from qa.evaluation.threshold import hold_out, read_held_out
+from qa.evaluation.threshold import hold_out, read_held_out, too_few
 from qa.text.features import Window, make_windows
 from qa.text.long_answers import long_answers
 from qa.text.settings import QASettings
@@ -32,14 +32,19 @@ def load_splits(
     """Read and check all data before anything is trained.
 
     A named data set is scored on its own dev part by default. What `parent`, the model that is trained
-    further, holds out is held out again. `unlabelled` allows questions without a label.
+    further, holds out is held out again. Where too few would be held out for a new threshold, and `parent`
+    has one, all are trained on. `unlabelled` allows questions without a label.
     """
     if eval_data is None and data in NAMED:
         eval_data = data
     train_file = resolve(data, "train")
     check_not_dev(train_file, "--data")
     before = read_held_out(parent.path) if parent else []
-    train, held_out = hold_out(read_squad(train_file, unlabelled=unlabelled), before)
+    questions = read_squad(train_file, unlabelled=unlabelled)
+    train, held_out = hold_out(questions, before)
+    if held_out and (why_not := too_few(held_out)) and parent and parent.settings.null_threshold is not None:
+        print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
+        train, held_out = questions, []
     return DataSplits(train, held_out, load_eval(eval_data), train_file)
 
 

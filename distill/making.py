@@ -23,8 +23,7 @@ from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
 from qa.bundles.trained_on import TrainedOn, overlap_line
 from qa.data.datasets import data_reference
-from qa.data.squad import Example
-from qa.evaluation.threshold import save_held_out, too_few
+from qa.evaluation.threshold import all_answered, save_held_out, too_few
 from qa.formats.registry import ADAPTER
 from qa.models.model import QAModel
 from qa.text.settings import QASettings
@@ -130,17 +129,18 @@ class Making:
             self.out,
             record,
             tokenizer=start.tokenizer,
-            settings=keep_threshold(start.settings, start.parent, splits.held_out),
+            settings=keep_threshold(start.settings, start.parent, splits),
             trained_on=TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher),
             add_files=add_files,
             eval_data=splits.eval,
         )
 
 
-def keep_threshold(settings: QASettings, parent: Bundle | None, held_out: list[Example]) -> QASettings:
-    """Return settings with the parent's threshold where `held_out` cannot give one; say so on stderr."""
+def keep_threshold(settings: QASettings, parent: Bundle | None, splits: DataSplits) -> QASettings:
+    """Return settings with the parent's threshold where too few are held out for one; say so on stderr."""
     had_threshold = parent is not None and parent.settings.null_threshold is not None
-    if not held_out:
+    held_out = splits.held_out
+    if not held_out and (all_answered(splits.train) or not had_threshold):
         if had_threshold and settings.null_threshold is None:
             print(
                 "no-answer threshold: none, as no questions were held out to tune it on; tune one with "

@@ -105,6 +105,12 @@ class Exporter:
         return ()
 
     def export(self) -> Bundle:
+        """Export as `exported` does, and print the next command."""
+        bundle = self.exported()
+        say_next("compare", self.source, self.out)
+        return bundle
+
+    def exported(self) -> Bundle:
         """Write the file, compare it with PyTorch on real windows, and seal the bundle."""
         parent = self.parent
         threads = available_cores()
@@ -157,7 +163,6 @@ class Exporter:
                 draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data))
             self.package(draft.path, settings)
         print(summary(draft.bundle))
-        say_next("compare", self.source, self.out)
         return draft.bundle
 
     def record(self) -> StageRecord:

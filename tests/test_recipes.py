@@ -53,11 +53,6 @@ RECIPES = {
         {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5", "ALPHA": "0.25", "SEEDS": "0 1"},
         {"distill.run", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", MOVE},
     ),
-    "domain": (
-        ("rows",),
-        {**FILES, "COUNTS": "50 200", "EPOCHS": "2"},
-        {"qa.data.sample", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.differences"},
-    ),
     "everyday": (
         ("rows", "teacher"),
         {**FILES, "QUESTIONS": "20000", "PASSES": "2", "DEVICE": "cpu"},
@@ -138,7 +133,6 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     ("recipe", "changed", "before"),
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
-        ("domain", {"QUANTIZE": "int4"}, "QUANTIZE=int8"),
         ("everyday", {"PASSES": "1"}, "PASSES=2"),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),

@@ -14,6 +14,13 @@ from qa.bundles.next_export import say_next_export
 
 
 def train(options: QATOptions) -> Bundle:
+    """Train as `trained` does, and print the next command."""
+    bundle = trained(options)
+    say_next_export(bundle, options.quantize)
+    return bundle
+
+
+def trained(options: QATOptions) -> Bundle:
     """Open the parent, round, train, save, and print the result's summary."""
     making = open_making("quantize", "compress.qat", options)
     if making.done:
@@ -35,6 +42,4 @@ def train(options: QATOptions) -> Bundle:
     rounding = {"grid": options.quantize, "calibration_windows": options.calibration_windows}
     trainer = recovery.train("quantization", rounding) if options.epochs > 0 else None
     quantizer.convert()
-    bundle = recovery.save(trainer, qat=QAT(precision=options.quantize))
-    say_next_export(bundle, options.quantize)
-    return bundle
+    return recovery.save(trainer, qat=QAT(precision=options.quantize))

@@ -40,11 +40,16 @@ CONVERTERS = ("litert_torch", "ai_edge_quantizer", "ai_edge_litert")
 
 def export(options: TFLiteOptions) -> Bundle:
     """Convert, quantize, compare with PyTorch, package, seal. OptionError where a converter is missing."""
+    check_converters()
+    return TFLiteExporter(options).export()
+
+
+def check_converters() -> None:
+    """Raise OptionError, before minutes of work, where a converter is missing."""
     missing = [name for name in CONVERTERS if importlib.util.find_spec(name) is None]
-    if missing:  # said now, not after the model is traced
+    if missing:
         needed = " and ".join(missing)
         raise OptionError(f"export to TFLite needs {needed}: pip install 'pocketqa[export]'")
-    return TFLiteExporter(options).export()
 
 
 class TFLiteExporter(Exporter):

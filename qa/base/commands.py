@@ -45,6 +45,7 @@ class Command:
 COMMANDS = {
     "ask": Command("-m qa.ask", "qa.ask:AskOptions", "qa.ask:ask_and_exit"),
     "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateOptions", "qa.evaluate:evaluate"),
+    "fit": Command("-m benchmarks.fit", "benchmarks.fit:FitOptions", "benchmarks.fit_and_compare:fit"),
     "sample": Command("-m qa.data.sample", "qa.data.sample:SampleOptions", "qa.data.sample:write_sample"),
     "convert": Command(
         "-m qa.data.convert", "qa.data.convert.convert:Options", "qa.data.convert.convert:convert"

@@ -10,9 +10,6 @@ from qa.base.commands import COMMANDS
 from qa.base.errors import OptionError
 from qa.base.shipped import ASKED, STUDENT, shipped
 
-# How the shipped student learns a domain (docs/train.md): its own answers are what shall change.
-TO_A_DOMAIN = ("--epochs", 4, "--learning-rate", 1e-4, "--alpha", 1, "--hidden-weight", 0)
-
 
 def typed(name: str) -> str:
     """Return how a command is started: as this process was, by `pocketqa` or by a Python."""
@@ -44,11 +41,11 @@ def in_runs(data: Path, what: str) -> Path:
 def say_next_training(data: Path) -> None:
     """Print how to train on new questions: the shipped student, or an encoder without the checkout."""
     try:
-        student = shipped(STUDENT)
+        shipped(STUDENT)
     except OptionError:
         say_next("finetune", "--data", data, "--out", in_runs(data, "model"))
         return
-    say_next("qat", "--model", student, "--data", data, *TO_A_DOMAIN, "--out", in_runs(data, "tuned"))
+    say_next("fit", data, "--out", in_runs(data, "fit"))
 
 
 def say_next_scoring(data: Path) -> None:

@@ -34,6 +34,7 @@ from qa.text.features import make_windows
 from qa.text.settings import QASettings
 
 HELD_OUT_SHARE = 0.05
+MOST_HELD_OUT_SHARE = 0.2  # where a threshold takes it
 HELD_OUT_QUESTIONS = 1000
 N_DRAWS = 200
 N_INNER_DRAWS = 50  # of a threshold in each draw of its interval
@@ -50,10 +51,9 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
     question has an answer. Questions without a label and copies of others are never held out; those made of a
     held-out question, or asked of its passage, are dropped.
     """
-    labelled = [e for e in examples if not (e.unlabelled or e.copy_of)]
-    if all(e.answers for e in labelled):
+    if all_answered(examples):
         return examples, []
-    held_out = split_articles(labelled, before)[1]
+    held_out = split_articles([e for e in examples if _may_be_held_out(e)], before)[1]
     ids = {e.id for e in held_out}
     contexts = {e.context for e in held_out}
 
@@ -64,11 +64,21 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
     return [e for e in examples if e.id not in ids and not is_made_of_one(e)], held_out
 
 
+def all_answered(examples: Sequence[Example]) -> bool:
+    """Return True where every labelled question, copies aside, has an answer."""
+    return all(e.answers for e in examples if _may_be_held_out(e))
+
+
+def _may_be_held_out(e: Example) -> bool:
+    return not (e.unlabelled or e.copy_of)
+
+
 def split_articles(
     examples: list[Example], before: Sequence[Example] = ()
 ) -> tuple[list[Example], list[Example]]:
     """Return the questions to train on, and those held out: the last articles, about 5 % of the questions.
 
+    Up to 20 % are held out where it takes so many for a threshold.
     Articles with passages of `before`, held out of earlier training, come first, whatever their place.
     Passages are held out instead of articles when the file has fewer than 20 articles or no titles. Parts
     with more than twice the questions wanted stay in training; when all are that large, the smallest is held
@@ -79,6 +89,8 @@ def split_articles(
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)
+    if MOST_HELD_OUT_SHARE * len(examples) >= ENOUGH_QUESTIONS:
+        wanted = max(wanted, ENOUGH_QUESTIONS)
     passages = {e.context for e in before}
     held = {part for part, e in zip(parts, examples, strict=True) if e.context in passages}
     if len(held) == len(sizes):  # nothing would stay to train on

@@ -16,7 +16,7 @@ from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.base.shipped import FOLDER, STUDENT
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.data.datasets import resolve
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample_main
@@ -188,7 +188,10 @@ def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
     options = few | {"data": str(small_squad_v2)}
     tuned = finetune(FinetuneOptions(model=str(parent.path), out=tmp_path / "tuned", **options))
     assert tuned.settings.null_threshold == -1.25
-    assert "stays: -1.25" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "held out: nothing" in printed
+    assert "stays: -1.25" in printed
     fresh = finetune(FinetuneOptions(model=str(source.path), out=tmp_path / "fresh", **options))
     assert fresh.settings.null_threshold is not None
     assert "tuned on these all the same" in capsys.readouterr().err
+    assert [HELD_OUT in bundle.manifest.files for bundle in (tuned, fresh)] == [False, True]

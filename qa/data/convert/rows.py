@@ -188,20 +188,27 @@ def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
     return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
 
 
+def read_articles(
+    file: str, split: str, report: Report, *, repair: bool = False, to_score: bool = False
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Return what `convert` makes of a file's records, and the reference of the file if it is SQuAD JSON."""
+    records = read_records(file, split)
+    return convert(file, records, report, repair=repair, to_score=to_score), _made_from(file, records)
+
+
 def convert_rows(options: RowsOptions) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
-    records = read_records(options.file, options.split)
-    articles = convert(options.file, records, report, repair=options.repair)
-    return finish(options.out, articles, VERSION, report, _made_from(options.file, records))
+    articles, made_from = read_articles(options.file, options.split, report, repair=options.repair)
+    return finish(options.out, articles, VERSION, report, made_from)
 
 
 def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> None:
     """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing but what
     may surprise."""
     report = Report()
-    articles = convert(str(path), read_records(str(path), split), report, to_score=to_score)
+    articles, made_from = read_articles(str(path), split, report, to_score=to_score)
     check_converted(report, f"{path}:")
-    write(out, articles, VERSION, report)
+    write(out, articles, VERSION, report, made_from)
     if n_both := report.converted[BOTH]:
         print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

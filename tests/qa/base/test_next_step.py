@@ -93,7 +93,7 @@ def following(printed):
     options = tyro.cli(resolve_name(COMMANDS[name].options), args=arguments)
     out = getattr(options, "out", None)
     assert out is None or not out.exists()
-    inputs = [getattr(options, key, None) for key in ("model", "teacher", "student", "data")]
+    inputs = [getattr(options, key, None) for key in ("model", "teacher", "student", "data", "file")]
     inputs = [*filter(None, inputs), *getattr(options, "bundles", ())]
     assert [given for given in inputs if given not in ("embedded", MINILM) and not Path(given).exists()] == []
     return name, options
@@ -126,10 +126,10 @@ def quantization_aware(model, data, out):
 STAGES = {
     "sample to score": ("evaluate", lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2))),
     "sample to train": (
-        "qat",
+        "fit",
         lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2, split="train")),
     ),
-    "convert": ("qat", lambda m, d, out: convert_rows(RowsOptions(str(rows(out)), out / "mine.json"))),
+    "convert": ("fit", lambda m, d, out: convert_rows(RowsOptions(str(rows(out)), out / "mine.json"))),
     "finetune": (
         "distill",
         lambda m, d, out: finetune(

@@ -64,6 +64,11 @@ def test_what_earlier_training_held_out_is_held_out_again_wherever_it_stands():
     assert hold_out(asked, asked) == hold_out(asked), "something stays to train on"
 
 
+@pytest.mark.parametrize(("n_articles", "n_held_out"), [(249, 26), (250, 100), (1000, 100), (1250, 126)])
+def test_up_to_a_fifth_is_held_out_where_a_threshold_takes_as_many(n_articles, n_held_out):
+    assert len(hold_out(questions(n_articles, 1, 2))[1]) == n_held_out
+
+
 @pytest.mark.parametrize(("n_articles", "n_passages"), [(1, 40), (2, 20)])
 def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
     asked = questions(n_articles, n_passages, 3)

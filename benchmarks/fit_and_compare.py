@@ -1,0 +1,218 @@
+"""Fit a model to a user's questions and compare it with the shipped file: what `benchmarks.fit` does."""
+
+import math
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.differences import newest_scores, read_f1
+from benchmarks.fit import FitOptions
+from benchmarks.measure_and_show import measure
+from benchmarks.options import CompareOptions
+from benchmarks.results.files import exit_if_failed
+from benchmarks.show.differences import Scores, differences
+from compress.options import QATOptions
+from compress.qat.train import trained
+from export.options import TFLiteOptions
+from export.tflite.exporter import TFLiteExporter, check_converters
+from qa.base.errors import BundleError, OptionError, UnsupportedExport
+from qa.base.sampling import evenly
+from qa.base.shipped import ASKED, STUDENT, shipped
+from qa.bundles.bundle import Bundle, open_bundle
+from qa.bundles.hf_import import open_model
+from qa.bundles.next_export import export_format
+from qa.bundles.trained_on import overlap_line, passage_hash
+from qa.data.convert.report import Report, check_converted, write
+from qa.data.convert.rows import VERSION, read_articles
+from qa.data.datasets import data_reference
+from qa.data.squad import Example, read_json, read_squad, write_squad
+from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval
+from qa.evaluation.threshold import ENOUGH_QUESTIONS
+from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.features import make_windows
+
+HELD_OUT_SHARE = 0.2
+TIMED_WINDOWS = 32
+# A training step costs so many passes of the model: forward and twice backward, with rounding.
+TRAINING_COST = 4
+OTHER_MINUTES = 2  # rounding before training, and the export (docs/train.md)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Files of the questions to train on, and of those held out; None where all are trained on."""
+
+    train: Path
+    held_out: Path | None
+
+
+def fit(options: FitOptions) -> None:
+    """Convert, split, train, export, compare, and say which file is better."""
+    check_converters()
+    baseline = shipped(ASKED)
+    model = options.model or shipped(STUDENT)
+    parent = open_model(model, format="pytorch")
+    if export_format(parent) != "tflite":
+        raise UnsupportedExport(f"--model {model}: cannot be exported to TFLite; give another model")
+    parts = split(options)
+    fitted = options.out / "fitted"
+    if not fitted.exists():
+        print(estimate(parent, parts, options.epochs), flush=True)
+    try:
+        bundle = trained(training(model, parts.train, options.epochs, fitted))
+        file = exported(bundle, options.out / "fitted-tflite-int8")
+    except KeyboardInterrupt:
+        print("the same command continues this run", file=sys.stderr)
+        raise
+    if parts.held_out is None:
+        print(
+            f"no file is recommended, as no question is left to compare on: score {file} and {baseline} on "
+            "questions about other texts"
+        )
+        return
+    rows = options.out / "rows.jsonl"
+    compared = CompareOptions(
+        (baseline, file), str(parts.held_out), baseline=baseline, rows=rows, skip_latency=True
+    )
+    exit_if_failed(measure(compared))
+    print(verdict(*difference(rows, parts.held_out, baseline, file)))
+
+
+def split(options: FitOptions) -> Parts:
+    """Convert the questions, and write the parts to train on and to hold out.
+
+    OptionError where the folder holds anything but a run on the same questions.
+    """
+    report = Report()
+    articles, made_from = read_articles(options.file, "train", report)
+    check_converted(report, f"{options.file}:")
+    out = options.out
+    questions = out / "questions.json"
+    if questions.is_file():
+        stored = read_json(questions)
+        if not isinstance(stored, dict) or stored.get("data") != articles:
+            raise OptionError(
+                f"--out {out}: was made of other questions than {options.file} has now; choose another --out"
+            )
+    elif out.exists() and any(out.iterdir()):
+        raise OptionError(f"--out {out}: exists already and holds no run of fit; choose another --out")
+    out.mkdir(parents=True, exist_ok=True)
+    write(questions, articles, VERSION, report, made_from)
+    print(report.table(questions))
+    examples = read_squad(questions)
+    contexts = held_out_contexts(examples)
+    if not contexts:
+        print(
+            f"held out: nothing, all {len(examples):,} questions are trained on; to hold out "
+            f"{ENOUGH_QUESTIONS} questions on {MIN_ARTICLES} texts takes twice as many"
+        )
+        return Parts(questions, None)
+    parts = {True: out / "held_out.json", False: out / "train.json"}
+    for is_held_out, path in parts.items():
+        of_part = [
+            {
+                **article,
+                "paragraphs": [p for p in article["paragraphs"] if (p["context"] in contexts) == is_held_out],
+            }
+            for article in articles
+        ]
+        part = write_squad(path, of_part, VERSION, data_reference(questions))
+        print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
+    return Parts(parts[False], parts[True])
+
+
+def held_out_contexts(examples: Sequence[Example]) -> set[str]:
+    """Return the passages that are held out: in the order of their hashes, 20 % of the questions.
+
+    They are 100 questions on 10 texts at least. Nothing is held out where that is more than half of all. A
+    copy of a question stays with its original.
+    """
+    asked_on = {e.id: e.context for e in examples}
+    texts = [passage_hash(asked_on.get(e.copy_of or e.id, e.context)) for e in examples]
+    sizes = Counter(texts)
+    wanted = max(HELD_OUT_SHARE * len(examples), ENOUGH_QUESTIONS)
+    held_out: set[int] = set()
+    n = 0
+    for text in sorted(sizes):
+        if n >= wanted and len(held_out) >= MIN_ARTICLES:
+            break
+        held_out.add(text)
+        n += sizes[text]
+    if n > len(examples) / 2:
+        return set()
+    return {e.context for e, text in zip(examples, texts, strict=True) if text in held_out}
+
+
+def training(model: Path, data: Path, epochs: float, out: Path) -> QATOptions:
+    """Return the options of the training, which continues a stopped one.
+
+    The model is its own teacher. Its answers are to change, so only the gold answers count.
+    """
+    return QATOptions(
+        model=model,
+        data=str(data),
+        epochs=epochs,
+        learning_rate=1e-4,
+        alpha=1,
+        hidden_weight=0,
+        cache=out.parent / "cache",
+        out=out,
+        resume=True,
+    )
+
+
+def estimate(parent: Bundle, parts: Parts, epochs: float) -> str:
+    """Return in words how long the run takes, by the time of some windows on this machine's CPU."""
+    train, held_out = (
+        make_windows(read_squad(file), parent.tokenizer, parent.settings) if file else []
+        for file in (parts.train, parts.held_out)
+    )
+    sample = [train[i] for i in evenly(len(train), TIMED_WINDOWS)]
+    runtime = load_runtime(parent)
+    began = time.monotonic()
+    run_windows(runtime, sample)
+    seconds = (time.monotonic() - began) / len(sample)
+    # The teacher reads each window once; two files answer what is held out.
+    passes = (TRAINING_COST * epochs + 1) * len(train) + 2 * len(held_out)
+    minutes = math.ceil(OTHER_MINUTES + passes * seconds / 60)
+    return (
+        f"this takes about {minutes} minutes: an estimate for {len(train):,} windows, {epochs:g} times, from "
+        f"the time of {len(sample)} on this CPU"
+    )
+
+
+def exported(bundle: Bundle, out: Path) -> Path:
+    """Export the trained bundle, unless a stopped run has done so. BundleError for another model's file."""
+    if not out.exists():
+        return TFLiteExporter(TFLiteOptions(bundle.path, out, "int8")).exported().path
+    parent = open_bundle(out, format="tflite").manifest.parent
+    if parent is None or parent.sha256 != bundle.sha256:
+        raise BundleError(
+            f"{out}: was not made of {bundle.path} as it is now; remove it, or choose another --out"
+        )
+    return out
+
+
+def difference(rows: Path, data: Path, baseline: Path, file: Path) -> tuple[Interval, float | None]:
+    """Return F1 of `file` less that of `baseline` in points, over texts, and the train-test overlap."""
+    examples = read_squad(data)
+    scores = newest_scores(rows, data)
+    f1 = read_f1(rows, scores, data, examples)
+    models: dict[str, Scores] = {path.name: {None: f1[path.name]} for path in (baseline, file)}
+    (found,) = differences(models, baseline.name, [e.context for e in examples])
+    return found.interval, scores[file.name].train_overlap
+
+
+def verdict(points: Interval, overlap: float | None) -> str:
+    """Recommend a file in a sentence; none where questions are about passages trained on."""
+    measured = (
+        f"{points.mean:+.1f} points of F1 ({LEVEL:.0%} interval {points.low:+.1f} to {points.high:+.1f})"
+    )
+    if overlap:
+        return f"no file is recommended: yours differs by {measured}, but {overlap_line(overlap)}"
+    if points.low > 0:
+        return f"yours is better by {measured}"
+    return f"keep ours: yours differs by {measured}"

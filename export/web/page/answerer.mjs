@@ -73,15 +73,18 @@ export class QuestionAnswerer {
     }
     const candidates = decoder.candidates();
     const { calibration } = this.settings;
+    const scores = calibration
+      ? answerProbabilities(candidates, decoder.nullScore, calibration)
+      : softmaxScores(candidates, decoder.nullScore, nullThreshold);
     return {
       candidates,
       /** Whether the best candidate is given; if not, there is no answer in this text. */
       answered: isAnswered(candidates, decoder.nullScore, nullThreshold),
       /** Whether `scores` are calibrated probabilities; if not, they are softmax scores. */
       calibrated: calibration !== null,
-      scores: calibration
-        ? answerProbabilities(candidates, decoder.nullScore, calibration)
-        : softmaxScores(candidates, decoder.nullScore, nullThreshold),
+      scores,
+      /** Probability that the text has no answer; if not calibrated, its softmax score. */
+      noAnswer: 1 - scores.reduce((sum, score) => sum + score, 0),
       nullScore: decoder.nullScore,
       windows: windows.length,
       windowsInText: all.length,

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 PHONE = {"width": 390, "height": 844, "scale": 2}
 WAIT_S = 300
-NO_ANSWER = "No answer in this text"
+DECLINED = ("No answer in this text", "No sure answer in this text")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -63,7 +63,7 @@ def ask(page, suggestion=None):
     page.run(f"document.querySelector({button}).click()")
     wait(page, "document.querySelector('#times').textContent")
     best = page.run("document.querySelector('#best').firstChild.textContent")
-    return None if best == NO_ANSWER else best
+    return None if best in DECLINED else best
 
 
 def choose_model(page, path=None):

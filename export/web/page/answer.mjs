@@ -1,6 +1,6 @@
-/** The answer on the page: marked in its text, with its score, the runners-up and times. */
+/** The answer on the page: marked in its text, with its probability, the runners-up and times. */
 
-import { element, textElement } from "./elements.mjs";
+import { choice, element, textElement } from "./elements.mjs";
 
 const SHOWN = 4; // runners-up
 const LONGEST_SHOWN = 120;
@@ -8,62 +8,77 @@ const LONGEST_SHOWN = 120;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const milliseconds = (ms) => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
 
-/** Show what `QuestionAnswerer.ask` returned for this text. */
+/** Show what `QuestionAnswerer.ask` returned for this text. Where it declines, the best candidate is marked as unsure. */
 export function showAnswer(answer, text) {
-  const { candidates, scores, answered } = answer;
-  element("best").replaceChildren(...(answered ? bestAnswer(answer, text) : noAnswer(answer, text)));
-  if (answered) mark(candidates[0], text);
-  const rest = candidates.slice(answered ? 1 : 0).slice(0, SHOWN);
-  const items = rest.map((candidate, i) => runnerUp(candidate, scores[i + (answered ? 1 : 0)], text));
-  const list = document.createElement("ol");
-  list.setAttribute("aria-label", "Other possible answers");
-  list.append(...items);
-  element("others").replaceChildren(...(items.length ? [list] : []));
+  const { answered } = answer;
+  element("best").replaceChildren(headline(answer, text), textElement("small", likelihood(answer)));
+  const places = distinctPlaces(answer, text);
+  if (places.length) mark(places[0], text, answered);
+  const others = places.slice(answered ? 1 : 0).slice(0, SHOWN);
+  element("others").replaceChildren(...(others.length ? otherPlaces(others, text, answered) : []));
   showMeasurements(answer);
 }
 
-function bestAnswer({ candidates: [best], scores: [score], calibrated }, text) {
-  const name = calibrated ? "right with a probability of" : "softmax";
-  const small = textElement("small", `Score ${best.score.toFixed(2)} · ${name} ${percent(score)}`);
-  return [shown(best, text), small];
+/** Return the answer's words, or that there is none. */
+export function headline({ candidates, answered, noAnswer }, text) {
+  if (answered) return wordsOf(candidates[0], text);
+  return noAnswer > 0.5 ? "No answer in this text" : "No sure answer in this text";
 }
 
-function noAnswer({ candidates }, text) {
-  if (!candidates.length) return ["No answer in this text", textElement("small", "The text has no words.")];
-  const notSure = textElement("small", `Not sure: ${shown(candidates[0], text)}`);
-  return ["No answer in this text", notSure, textElement("small", "The model reads English only. These came closest:")];
+function likelihood({ candidates, scores, answered, noAnswer, calibrated }) {
+  if (!candidates.length) return "The text has no words.";
+  const share = percent(answered ? scores[0] : noAnswer);
+  if (!calibrated) return `Softmax score of ${answered ? "this answer" : "no answer"}: ${share}`;
+  return `Probability that ${answered ? "this is right" : "the text has no answer"}: ${share}`;
 }
 
-function shown(candidate, text) {
-  const words = text.slice(candidate.start, candidate.end).replace(/\s+/g, " ");
+function wordsOf({ start, end }, text) {
+  const words = text.slice(start, end).replace(/\s+/g, " ");
   return words.length > LONGEST_SHOWN ? `${words.slice(0, LONGEST_SHOWN)}…` : words;
 }
 
-function runnerUp(candidate, score, text) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.setAttribute("aria-pressed", "false");
-  button.append(textElement("span", shown(candidate, text)), textElement("span", percent(score)));
-  button.addEventListener("click", () => {
-    mark(candidate, text);
-    for (const other of element("others").querySelectorAll("button")) {
-      other.setAttribute("aria-pressed", String(other === button));
-    }
-  });
-  const item = document.createElement("li");
-  item.append(button);
-  return item;
+/** Return {start, end, words, score} of the candidates, each wording once: "Batteries." is "batteries" again. */
+function distinctPlaces({ candidates, scores }, text) {
+  const places = new Map();
+  for (const [i, { start, end }] of candidates.entries()) {
+    const words = wordsOf({ start, end }, text);
+    const wording = words.toLowerCase().replace(/[\s.,;:!?]+$/, "");
+    if (!places.has(wording)) places.set(wording, { start, end, words, score: scores[i] });
+  }
+  return [...places.values()];
 }
 
-/** Show the text with a candidate marked, and scroll it into sight. */
-function mark({ start, end }, text) {
+function otherPlaces(places, text, answered) {
+  const caption = textElement("p", answered ? "Other possible answers" : "What comes closest");
+  caption.id = "others-title";
+  caption.className = "soft";
+  const list = document.createElement("ol");
+  list.className = "rows";
+  list.setAttribute("aria-labelledby", caption.id);
+  const choices = places.map((place) => {
+    const made = choice(place.words, percent(place.score), () => {
+      for (const { button } of choices) button.setAttribute("aria-pressed", String(button === made.button));
+      mark(place, text, false).scrollIntoView({ block: "nearest" });
+    });
+    return made;
+  });
+  for (const [i, { button }] of choices.entries()) button.setAttribute("aria-pressed", String(!answered && i === 0));
+  list.append(...choices.map(({ item }) => item));
+  return [caption, list];
+}
+
+/** Show the text with a place marked, and return the mark. */
+function mark({ start, end }, text, sure) {
   const reading = element("reading");
   const marked = textElement("mark", text.slice(start, end));
+  marked.classList.toggle("unsure", !sure);
+  reading.setAttribute("aria-label", sure ? "Text with the answer marked" : "Text with a possible answer marked");
   reading.replaceChildren(text.slice(0, start), marked, text.slice(end));
   reading.hidden = false;
   element("passage").hidden = true;
   element("edit").hidden = false;
   reading.scrollTop = marked.offsetTop - reading.clientHeight / 3;
+  return marked;
 }
 
 function showMeasurements({ windows, windowsInText, tokenizeMs, inferenceMs }) {
@@ -73,7 +88,5 @@ function showMeasurements({ windows, windowsInText, tokenizeMs, inferenceMs }) {
     : "";
   element("read-all").hidden = !partly;
   const read = windows === 1 ? "1 window" : `${windows} windows`;
-  element("times").textContent =
-    `${read} · tokenizing ${milliseconds(tokenizeMs)} · model ${milliseconds(inferenceMs)}. ` +
-    "A browser's times are not an app's.";
+  element("times").textContent = `${read} · tokenizing ${milliseconds(tokenizeMs)} · model ${milliseconds(inferenceMs)}`;
 }

@@ -82,6 +82,8 @@ export class QuestionAnswerer {
       /** Whether `scores` are calibrated probabilities; if not, they are softmax scores. */
       calibrated: calibration !== null,
       scores: answerProbabilities(candidates, noAnswer),
+      /** Probability that the text has no answer; if not calibrated, its softmax score. */
+      noAnswer,
       nullScore: decoder.nullScore,
       windows: windows.length,
       windowsInText: all.length,

@@ -9,8 +9,9 @@ const BYTES_A_MB = 1e6;
 
 /** Opens one model after another. */
 export class ModelShelf {
-  /** Elements that say what is in use: a line, and a list of facts. */
-  constructor(status, facts) {
+  /** Elements: what is being done, and what is in use as a line and as a list of facts. */
+  constructor(loading, status, facts) {
+    this.loading = loading;
     this.status = status;
     this.facts = facts;
     /** QuestionAnswerer of the model in use; null if there is none. */
@@ -26,7 +27,6 @@ export class ModelShelf {
    * Throws Error, in words, if the file is damaged or the runtime fails its probe. The model in use then stays.
    */
   async open(read, from) {
-    const line = this.status.textContent;
     try {
       await this.#say("Loading the model…");
       const bytes = new Uint8Array(await read());
@@ -43,13 +43,15 @@ export class ModelShelf {
       Object.assign(this, { answerer, close, from });
       this.#describe(model, bytes.length, difference);
     } catch (error) {
-      this.status.textContent = this.answerer ? line : "No model";
+      if (!this.answerer) this.status.textContent = "No model";
       throw from === null ? error : new Error(`${from} is not used. ${error.message}`);
+    } finally {
+      this.loading.textContent = "";
     }
   }
 
   #say(what) {
-    this.status.textContent = what;
+    this.loading.textContent = what;
     return new Promise((resolve) => setTimeout(resolve)); // the page draws
   }
 

@@ -1,11 +1,12 @@
 /** The page: a text, a question, the answer marked in the text. */
 
 import { showAnswer } from "./answer.mjs";
-import { element } from "./elements.mjs";
+import { bringIntoView, element } from "./elements.mjs";
+import { History } from "./history.mjs";
 import { ModelShelf } from "./models.mjs";
 import { keepForOffline } from "./offline.mjs";
 import { SAMPLES } from "./samples.mjs";
-import { decodeText } from "./textfile.mjs";
+import { decodeText, htmlText } from "./textfile.mjs";
 
 const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
@@ -14,7 +15,9 @@ const MODEL_MAGIC = "TFL3"; // at byte 4
 
 const passage = element("passage");
 const question = element("question");
-const shelf = new ModelShelf(element("status"), element("facts"));
+const shelf = new ModelShelf(element("loading"), element("status"), element("facts"));
+const history = new History(element("history"), element("asked"), showAgain);
+let unasked = false; // whether the text was typed and nothing was asked about it yet
 let stopping = null; // while a question is answered: a function that stops it
 let opening = false; // while a model is opened
 
@@ -22,6 +25,7 @@ let opening = false; // while a model is opened
 function tell(problem) {
   element("problem").hidden = !problem;
   element("problem").textContent = problem ? (problem.message ?? String(problem)) : "";
+  if (problem) bringIntoView(element("problem"));
 }
 
 /** Run what may fail, and say why it failed. */
@@ -38,7 +42,6 @@ function clearAnswer() {
   stopping?.();
   for (const id of ["best", "others", "windows", "times"]) element(id).replaceChildren();
   element("read-all").hidden = true;
-  edit();
 }
 
 /** Show the text to edit instead of the text with an answer marked. */
@@ -48,12 +51,16 @@ function edit() {
   element("edit").hidden = true;
 }
 
-function setText(text, questions = []) {
+/** Put a text into its field; a sample comes with its questions. */
+function setText(text) {
   if (text.length > MOST_CHARACTERS) {
     throw new Error(`The text has ${text.length.toLocaleString("en")} characters. Choose one of at most one million.`);
   }
   clearAnswer();
+  edit();
+  unasked = false;
   passage.value = text;
+  const questions = SAMPLES.find((sample) => sample.text === text)?.questions ?? [];
   question.value = questions[0] ?? "";
   const buttons = questions.map((suggested) => {
     const button = document.createElement("button");
@@ -66,6 +73,16 @@ function setText(text, questions = []) {
     return button;
   });
   element("suggestions").replaceChildren(...buttons);
+}
+
+/** Show an earlier answer of this session again, in its text. */
+function showAgain({ text, asked, answer }) {
+  if (unasked && !confirm("You have not asked about the text in the field yet. Replace it?")) return;
+  tell(null);
+  setText(text);
+  question.value = asked;
+  showAnswer(answer, text);
+  bringIntoView(element("best"));
 }
 
 class Stopped extends Error {}
@@ -81,6 +98,7 @@ async function ask(readAll = false) {
   stopping = () => (stopped = true);
   element("ask").textContent = "Stop";
   working.hidden = false;
+  bringIntoView(working);
   const progress = async (done, total) => {
     working.textContent = total ? `Reading window ${Math.min(done + 1, total)} of ${total}…` : "Tokenizing the text…";
     await new Promise((resolve) => setTimeout(resolve)); // the page draws, and takes a press of Stop
@@ -88,10 +106,17 @@ async function ask(readAll = false) {
   };
   try {
     const text = passage.value;
-    const answer = await shelf.answerer.ask(text, question.value, { readAll, mode: element("mode").value, progress });
+    const asked = question.value;
+    const answer = await shelf.answerer.ask(text, asked, { readAll, mode: element("mode").value, progress });
     showAnswer(answer, text);
+    unasked = false;
+    history.add({ text, asked, answer });
+    bringIntoView(element("best"));
   } catch (error) {
-    if (!(error instanceof Stopped)) throw error;
+    if (!(error instanceof Stopped)) {
+      edit();
+      throw error;
+    }
   } finally {
     stopping = null;
     element("ask").textContent = "Ask";
@@ -106,13 +131,15 @@ async function openFile(file) {
     await openModel(() => file.arrayBuffer(), file.name);
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
-    setText(decodeText(new Uint8Array(await file.arrayBuffer())));
+    const text = decodeText(new Uint8Array(await file.arrayBuffer()));
+    setText(file.type === "text/html" ? htmlText(text) : text);
   }
 }
 
 async function openModel(read, from) {
   if (opening) throw new Error("Another model is being opened. Choose this one again when that is done.");
   clearAnswer();
+  edit();
   opening = true;
   element("ask").disabled = true;
   try {
@@ -143,8 +170,12 @@ const openShipped = () => openModel(fetchShipped, null);
 function connect() {
   element("form").addEventListener("submit", (event) => {
     event.preventDefault();
-    if (stopping) stopping();
-    else trying(ask);
+    if (stopping) {
+      stopping();
+      edit();
+    } else {
+      trying(ask);
+    }
   });
   element("read-all").addEventListener("click", () => trying(() => ask(true)));
   element("edit").addEventListener("click", () => {
@@ -153,6 +184,7 @@ function connect() {
   });
   passage.addEventListener("input", () => {
     clearAnswer();
+    unasked = passage.value.trim() !== "";
     element("suggestions").replaceChildren();
   });
   element("shipped").addEventListener("click", () => trying(openShipped));
@@ -187,9 +219,9 @@ function offerSamples() {
   list.addEventListener("change", () => {
     const sample = SAMPLES[list.value];
     list.value = ""; // so that the same sample can be chosen again
-    if (sample) trying(() => setText(sample.text, sample.questions));
+    if (sample) trying(() => setText(sample.text));
   });
-  setText(SAMPLES[0].text, SAMPLES[0].questions);
+  setText(SAMPLES[0].text);
 }
 
 /** What the page needs of the browser; throws Error, in words, if it is missing. */

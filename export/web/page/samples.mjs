@@ -2,28 +2,44 @@
 
 export const SAMPLES = [
   {
-    title: "Apollo 11",
-    text:
-      "Apollo 11 was launched on July 16, 1969, and landed on the Moon four days later. Neil Armstrong and Buzz Aldrin " +
-      "walked on its surface while Michael Collins stayed in orbit around it. They returned to Earth on July 24.",
-    questions: ["Who stayed in orbit?", "When did it return?", "How much did the rocket cost?"],
+    title: "A letter",
+    text: `Dear Ms Okafor,
+
+Thank you for your order. The oak table will be delivered on Thursday, 14 May, between 8 and 11 in the morning. Two \
+drivers will carry it up to your flat on the third floor. Please pay the remaining 240 euros by card. The drivers \
+cannot take cash.
+
+If the day does not suit you, call Mr Brandt on 0555 0142 before Monday. We keep the table for two weeks without charge.
+
+Yours sincerely,
+Hanna Lind
+Lind and Daughter, Furniture`,
+    questions: ["When will the table be delivered?", "Who can I call to change the day?", "How heavy is the table?"],
   },
   {
-    title: "Coffee",
-    text:
-      "Coffee plants are native to the highlands of Ethiopia. By the 15th century, people in Yemen roasted the seeds and " +
-      "brewed them much as we do today. The drink came to Venice in 1570, and the first coffee house of London opened in " +
-      "1652. Brazil has grown more coffee than any other country for over 150 years. The two main species are arabica, " +
-      "which tastes milder, and robusta, which holds about twice as much caffeine.",
-    questions: ["Where are coffee plants native?", "When did coffee come to Venice?", "Who invented instant coffee?"],
+    title: "House rules",
+    text: `LAUNDRY ROOM
+
+The room is open from 7 a.m. to 9 p.m. It is closed on Sundays.
+
+Write your name on the list by the door. You can have a machine for two hours.
+
+A wash costs 2 euros and the dryer costs 1.50 euros. Mr Halonen in flat 3 sells the tokens.
+
+Clean the filter of the dryer after every use.
+
+Clothes that are left behind are kept in the blue basket for one week. After that they are given away.`,
+    questions: ["How long can I have a machine?", "When is the room closed?", "Who repairs the machines?"],
   },
   {
-    title: "Lighthouse",
-    text:
-      "The Pharos of Alexandria was a lighthouse on the coast of Egypt. It was built between about 280 and 247 BC, in the " +
-      "reign of Ptolemy II, and stood some 100 metres tall. For many centuries it was among the tallest buildings in the " +
-      "world. Three earthquakes between 956 and 1323 damaged it badly. In 1480 the Sultan of Egypt, Qaitbay, built a fort " +
-      "on its site and used some of the fallen stone.",
-    questions: ["How tall was the Pharos?", "What damaged the lighthouse?", "Who kept the light burning at night?"],
+    title: "A chat",
+    text: `Mia, 10:02: Who brings what on Saturday?
+Jonas, 10:04: I bring the grill and the charcoal.
+Priya, 10:05: Salad and bread from me :)
+Mia, 10:09: Great. We meet at the boathouse at 1 pm. If it rains, we go to my aunt's garage.
+Tom, 10:15: I come later, my train arrives at 2:40.
+Priya, 10:16: I can pick you up from the station.
+Tom, 10:17: Perfect, thanks! Then I bring the drinks.`,
+    questions: ["Where do they meet?", "When does Tom's train arrive?", "Who brings the cake?"],
   },
 ];

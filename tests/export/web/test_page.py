@@ -22,6 +22,7 @@ pytestmark = pytest.mark.system
 
 BROWSER_S = 400
 N_QUESTIONS = 20
+ANSWER = "Thursday, 14 May"  # to the first question of the first sample
 NEAR_TIE = 1.3  # times as probable as the next option
 # What LiteRT.js prints on every start, on a machine without a GPU.
 CHATTER = ("INFO: ", "WARNING: [npu_registry", "default WebGPU device", "No available adapters")
@@ -63,8 +64,8 @@ def test_the_model_is_checked_before_it_answers(page, page_model):
     probe = json.loads((page_model.path / PROBE).read_text(encoding="utf-8"))
     assert "logits differ by 0.0" in facts
     assert f"{probe['tolerance']['int8']:.3f} is allowed" in facts
-    assert ask(page) == "Michael Collins"
-    assert page.run("document.querySelector('#reading mark').textContent") == "Michael Collins"
+    assert ask(page) == ANSWER
+    assert page.run("document.querySelector('#reading mark').textContent") == ANSWER
 
 
 def lead(answer):
@@ -102,15 +103,94 @@ def test_nothing_but_the_pages_own_files_is_asked_for(page, site):
 def test_runners_up_are_marked_on_request(page):
     ask(page)
     others = "[...document.querySelectorAll('#others button')]"
-    assert page.run(f"{others}.length") == 4
+    assert page.run(f"{others}.map(b => b.ariaPressed).join()").startswith("false,false")
     page.run(f"{others}[1].click()")
-    marked = page.run("document.querySelector('#reading mark').textContent")
-    assert marked in page.run(f"{others}[1].textContent")
-    assert page.run(f"{others}.map(b => b.ariaPressed)") == ["false", "true", "false", "false"]
+    marked = page.run("document.querySelector('#reading mark.unsure').textContent")
+    assert marked == page.run(f"{others}[1].firstChild.textContent")
+    assert page.run(f"{others}.map(b => b.ariaPressed).join()").startswith("false,true")
 
 
-def test_no_answer_is_said(page):
+def test_no_answer_is_said_with_its_probability_and_what_comes_closest(page, page_model):
     assert ask(page, suggestion=2) is None
+    python = load(page_model.path).answer(
+        page.run("document.querySelector('#question').value"),
+        page.run("document.querySelector('#passage').value"),
+    )
+    shown = float(text(page, "#best small").rpartition(": ")[2].removesuffix(" %"))
+    assert shown == pytest.approx(100 * python.probability, abs=3)  # builds of LiteRT round int8 differently
+    closest = "[...document.querySelectorAll('#others button')]"
+    first = page.run(f"{closest}.find(b => b.ariaPressed === 'true').firstChild.textContent")
+    assert first == page.run("document.querySelector('#reading mark.unsure').textContent")
+    texts = page.run(f"{closest}.map(b => b.firstChild.textContent.toLowerCase().replace(/[.,]$/, ''))")
+    assert len(texts) == len(set(texts)) > 1
+
+
+# Of each line of the mark: its painted width, and the width of its words.
+LINE_WIDTHS = """(() => { const mark = document.querySelector('#reading mark');
+    const words = [...mark.textContent.matchAll(/\\S+/g)].map(({0: word, index}) => { const range = new Range();
+      range.setStart(mark.firstChild, index); range.setEnd(mark.firstChild, index + word.length);
+      return range.getBoundingClientRect(); });
+    return [...mark.getClientRects()].map(line => {
+      const own = words.filter(word => Math.abs(word.top - line.top) < 5);
+      return [line.width, Math.max(...own.map(w => w.right)) - Math.min(...own.map(w => w.left))]; }); })()"""
+
+
+def test_a_mark_of_several_lines_ends_in_no_painted_space(page):
+    """Each line of the mark is as wide as its words, although a space follows them in the text."""
+    passage = "The bridge is " + "very " * 30 + "old."
+    fill(page, passage, "What is the bridge?")
+    choose_mode(page, "answering")
+    ask(page)
+    widths = page.run(LINE_WIDTHS)
+    assert len(widths) > 1
+    assert [(painted, words) for painted, words in widths if painted > words + 1] == []
+
+
+@pytest.mark.parametrize("height", [500, 844])
+def test_question_and_answer_come_into_view(page, height):
+    opened(page, page.run("location.href"), height=height)
+    reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    page.send("Emulation.setEmulatedMedia", features=reduced)
+    page.run("document.querySelector('#question').focus()")
+    ask(page)
+    for shown in ("#question", "#best"):
+        top, bottom = page.run(
+            f"(({{top, bottom}}) => [top, bottom])(document.querySelector('{shown}').getBoundingClientRect())"
+        )
+        assert 0 <= top < bottom <= height
+
+
+def test_questions_of_the_session_stay_and_show_their_answers_again(page):
+    letter = page.run("document.querySelector('#passage').value")
+    ask(page)
+    ask(page, suggestion=2)
+    fill(page, "The key is under the mat.", "Where is the key?")
+    assert "mat" in ask(page)
+    ask(page)
+    asked = "[...document.querySelectorAll('#asked button')]"
+    names = page.run(f"{asked}.map(b => b.firstChild.textContent)")
+    assert names == ["Where is the key?", "How heavy is the table?", "When will the table be delivered?"]
+    page.run(f"{asked}[2].click()")
+    assert page.run("document.querySelector('#best').firstChild.textContent") == ANSWER
+    assert page.run("document.querySelector('#reading mark').textContent") == ANSWER
+    assert page.run("document.querySelector('#passage').value") == letter
+    assert page.run("document.querySelector('#question').value") == names[2]
+    fill(page, "A text that I typed.", "")
+    page.run("window.confirm = () => false")
+    page.run(f"{asked}[2].click()")
+    assert page.run("document.querySelector('#passage').value") == "A text that I typed."
+
+
+def test_an_html_file_is_read_without_its_code(page, tmp_path):
+    path = tmp_path / "rules.html"
+    path.write_text(
+        "<title>x</title><h1>Rules</h1><p>Keys are\n at <b>the</b> desk.</p><script>throw 1</script>"
+        "<ul><li>No dogs</li><li>Quiet after 10&nbsp;pm</li></ul><table><tr><td>Towel</td><td>2 euros</td></tr></table>"
+    )
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#passage').value.startsWith('Rules')")
+    lines = page.run("document.querySelector('#passage').value").splitlines()
+    assert lines == ["Rules", "Keys are at the desk.", "No dogs", "Quiet after 10 pm", "Towel 2 euros"]
 
 
 def spoiled_probe(source, out):
@@ -141,7 +221,7 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_
         wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(path.name)})")
         assert words in text(page, "#problem")
         assert "checked in this browser" in text(page, "#status")
-    assert ask(page) == "Michael Collins"
+    assert ask(page) == ANSWER
     assert page.run("document.querySelector('#problem').hidden")
 
 
@@ -166,17 +246,17 @@ def test_a_mode_says_when_to_decline_and_a_calibrated_file_gives_probabilities(p
     choose_model(page, plain)
     assert page.run(strict) is True
     choose_mode(page, "answering")
-    assert ask(page) == "Michael Collins"
-    assert "softmax" in text(page, "#best small")
+    assert ask(page) == ANSWER
+    assert "Softmax score" in text(page, "#best small")
     always = ask(page, suggestion=2)
     choose_mode(page, "balanced")
     assert ask(page) is None
-    assert f"Not sure: {always}" in text(page, "#best")
+    assert page.run("document.querySelector('#others button').firstChild.textContent") == always
     changes = {"strict_threshold": -1e6, "calibration": {"temperature": 4.0, "offset": 1.0}}
     choose_model(page, with_settings(page_model.weights, tmp_path / "tuned.tflite", changes))
     assert page.run(strict) is False
     ask(page, suggestion=0)
-    assert "right with a probability of" in text(page, "#best small")
+    assert "Probability" in text(page, "#best small")
     choose_mode(page, "strict")
     assert ask(page) is None
     choose_model(page, plain)
@@ -198,7 +278,7 @@ def test_the_build_for_browsers_without_relaxed_simd_computes_rightly(browser, f
     module.write_text(module.read_text().replace('"./litert/wasm/"', f'"{build}"'))
     with served(compatible) as url:
         opened(browser, url)
-        assert ask(browser) == "Michael Collins"
+        assert ask(browser) == ANSWER
         loaded = browser.run("performance.getEntriesByType('resource').map(entry => entry.name)")
     assert [name.rpartition("/")[2] for name in loaded if name.endswith(".wasm")] == [
         "litert_wasm_compat_internal.wasm"
@@ -239,13 +319,13 @@ def test_a_keyboard_is_enough(page):
     page.run("document.querySelector('#question').focus()")
     press(page, "Enter", 13)
     wait(page, "document.querySelector('#times').textContent")
-    assert text(page, "#best").startswith("Michael Collins")
+    assert text(page, "#best").startswith(ANSWER)
     reached = []
     for _ in range(12):
         press(page, "Tab", 9)
         reached.append(page.run("document.activeElement.id || document.activeElement.textContent"))
     assert reached[0] == "ask"
-    assert "Neil Armstrong" in " ".join(reached)
+    assert page.run("document.querySelector('#others button').textContent") in reached
 
 
 def test_screen_readers_find_names_and_roles(page):
@@ -259,6 +339,8 @@ def test_screen_readers_find_names_and_roles(page):
         ("list", "Other possible answers"),
         ("heading", "Answer"),
         ("combobox", "Sample texts"),
+        ("combobox", "Answer"),
+        ("list", "Questions so far"),
     ):
         assert (role, name) in named
     assert [n for n in named if n[0] in ("button", "textbox", "combobox") and not n[1]] == []
@@ -271,6 +353,9 @@ def test_it_fits_the_screen(page, width, tmp_path):
         opened(page, page.run("location.href"), width=width, dark=dark)
         ask(page)
         assert page.run("document.documentElement.scrollWidth") <= width
+        beside = "document.querySelector('#{}').getBoundingClientRect().{}"
+        columns = page.run(f"{beside.format('source', 'right')} < {beside.format('asking', 'left')}")
+        assert columns == (width > 1000)
         page.screenshot(tmp_path / f"{dark}.png")
         pictures[dark] = (tmp_path / f"{dark}.png").read_bytes()
         background = page.run("getComputedStyle(document.body).backgroundColor")
@@ -283,7 +368,7 @@ def test_it_answers_offline_after_the_first_visit(browser, folder):
         opened(browser, url)
         assert "offline" in text(browser, "#offline")
     opened(browser, url)
-    assert ask(browser) == "Michael Collins"
+    assert ask(browser) == ANSWER
     opened(browser, url + "index.html?from=home")
     assert "checked in this browser" in text(browser, "#status")
 

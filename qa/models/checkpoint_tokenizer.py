@@ -29,6 +29,7 @@ TOKENIZER_FILES = (
 # Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits.
 QUESTION = "Who wrote the FIRST program in 1843?"
 PASSAGE = "Ada Lovelace (born in London), did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
+SPACES = "An  end of a line\nand a\ttab, no\u00a0break."
 NO_TOKENIZER = "no tokenizer can be made of its files"
 SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
 STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -56,13 +57,13 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
             f"{special.sep}, as those of its family do"
         )
     _say_unused_words(what, folder, tokenizer)
-    return tokenizer, n_types > 1 and _has_types(what, folder, pair, len(head))
+    return tokenizer, n_types > 1 and _has_types(what, folder, reference, pair, len(head))
 
 
-def _has_types(what: str, folder: Path, pair: Any, n_head: int) -> bool:
+def _has_types(what: str, folder: Path, reference: Any, pair: Any, n_head: int) -> bool:
     """Return True for token type 1 from the passage on, False for 0 everywhere; refuse any other."""
     given = pair.get("token_type_ids")
-    if given is None and "model_input_names" not in _settings(folder) and not _is_of_version_5(folder):
+    if given is None and "model_input_names" not in reference.init_kwargs and not _is_of_version_5(folder):
         given = pair.encodings[0].type_ids  # which versions before 5 gave by default
     if given is None:
         return False
@@ -147,10 +148,10 @@ def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer, pair: l
         for part, kind in MADE_OF_SETTINGS.items():
             if all((parts.get(part) or {}).get("type") == kind for parts in (said, made)):
                 said[part] = made[part]
-        as_said = Tokenizer.from_str(json.dumps(said))
-        as_said.no_truncation()
-        as_said.no_padding()
-        differ = any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
+        said["added_tokens"] = made["added_tokens"]
+        as_said = _parsed(what, folder, json.dumps(said))
+        texts = (QUESTION, PASSAGE, SPACES, *(f"in {token['content']} or" for token in made["added_tokens"]))
+        differ = any(ids_of(as_said, text) != ids_of(tokenizer, text) for text in texts)
         joined = as_said.encode(QUESTION, PASSAGE).ids
     if differ:
         raise OptionError(
@@ -177,12 +178,6 @@ def _say_unused_words(what: str, folder: Path, tokenizer: Tokenizer) -> None:
             f'never used; if it was trained cased, write "do_lower_case": false in {folder / SETTINGS}',
             file=sys.stderr,
         )
-
-
-def _settings(folder: Path) -> dict[str, Any]:
-    """Return tokenizer_config.json, which transformers has read."""
-    path = folder / SETTINGS
-    return json.loads(path.read_bytes()) if path.is_file() else {}
 
 
 def _is_of_version_5(folder: Path) -> bool:

@@ -56,7 +56,9 @@ def unigrams(cls, sep, special, n_separators, passage_type):
     tokenizer = Tokenizer(models.Unigram())
     lower = [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()] if passage_type else []
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower])
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
     trainer = trainers.UnigramTrainer(
         vocab_size=400,
         special_tokens=special,

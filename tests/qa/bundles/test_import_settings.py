@@ -143,6 +143,13 @@ def test_without_a_word_token_types_are_those_of_the_version_that_saved_it(tmp_p
     assert read_json(bundle.path / "tokenizer_config.json")["model_input_names"] == list(inputs)
 
 
+def test_token_types_are_said_in_any_of_the_tokenizers_files(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    change_json(folder / "config.json", transformers_version="4.56.2")
+    write_json(folder / "special_tokens_map.json", {"model_input_names": list(INPUTS[:2])})
+    assert largest_difference(reference_logits(folder), our_logits(imported(folder))) < TOLERANCE
+
+
 def test_of_a_table_with_one_type_all_tokens_have_it(tmp_path):
     """transformers fails with its tokenizer, which gives two."""
     folder = write_checkpoint(tmp_path / "checkpoint", "bert", type_vocab_size=1)
@@ -260,6 +267,19 @@ def test_what_cannot_be_reproduced_is_refused_by_name(tmp_path, name):
         imported(folder)
     assert "\n" not in str(caught.value)
     assert "pickle" in message or "pickle" not in str(caught.value)
+
+
+def test_spaces_that_file_and_class_read_otherwise_are_refused(tmp_path):
+    """The class splits at white space first, so no space before an added token becomes a token of its own."""
+    folder = write_checkpoint(tmp_path / "checkpoint", "albert")
+    added_tokens(folder)
+    _, metaspace = read_json(folder / "tokenizer.json")["pre_tokenizer"]["pretokenizers"]
+    normalizers = read_json(folder / "tokenizer.json")["normalizer"]["normalizers"]
+    one_space = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+    spaces = {"type": "Sequence", "normalizers": [*normalizers, one_space]}
+    change_json(folder / "tokenizer.json", pre_tokenizer=metaspace, normalizer=spaces)
+    with pytest.raises(PocketQAError, match=r"tokenizer\.json.*tokenizer_config\.json"):
+        imported(folder)
 
 
 @pytest.mark.parametrize(

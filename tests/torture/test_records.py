@@ -3,10 +3,10 @@
 import csv
 import io
 import json
-import random
 
 import pyarrow
 import pytest
+from amounts import cases, rng
 from pyarrow import parquet
 
 from qa.base.errors import SquadFormatError
@@ -14,7 +14,6 @@ from qa.data.convert.rows import RowsOptions, convert_rows
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 
-N_FILES = 40
 N_RECORDS = 6
 EXAMPLES = read_squad(resolve("embedded", "train"))
 
@@ -78,21 +77,21 @@ CONTEXTS = [
 ]
 
 
-def mutated(rng, forms):
+def mutated(chance, forms):
     """The records of one file, mutated in one way and a few in another, and what each of them means."""
-    form, counting, truth, change = map(rng.choice, (forms, COUNTINGS, TRUTHS, CONTEXTS))
+    form, counting, truth, change = map(chance.choice, (forms, COUNTINGS, TRUTHS, CONTEXTS))
     records, meant = [], {}
-    for number, example in enumerate(rng.sample(EXAMPLES, N_RECORDS)):
-        if rng.random() < 0.1:
-            counting, truth, change = map(rng.choice, (COUNTINGS, TRUTHS, CONTEXTS))
-        texts = [a.text for a in example.answers[:1]] if rng.random() < 0.8 else []
+    for number, example in enumerate(chance.sample(EXAMPLES, N_RECORDS)):
+        if chance.random() < 0.1:
+            counting, truth, change = map(chance.choice, (COUNTINGS, TRUTHS, CONTEXTS))
+        texts = [a.text for a in example.answers[:1]] if chance.random() < 0.8 else []
         context = change(example.context)
         starts = [context.find(text) for text in texts]
         if -1 in starts or any(context.count(text) > 1 for text in texts):
             context, starts = example.context, [a.start for a in example.answers[: len(texts)]]
-        qid = rng.choice([number, str(number), f"q{number}"])
+        qid = chance.choice([number, str(number), f"q{number}"])
         fields = form(texts, [counting(context, start) for start in starts])
-        if rng.random() < 0.7:
+        if chance.random() < 0.7:
             fields["is_impossible"] = truth[bool(texts)]
         records.append({"id": qid, "context": context, "question": example.question, **fields})
         meant[str(qid)] = (example.question, context, list(zip(texts, starts, strict=True)))
@@ -146,15 +145,16 @@ FORMATS = {
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_mutated_record_is_read_as_it_was_meant_or_listed_or_its_file_refused(tmp_path, name, capsys):
-    rng = random.Random(f"records {name}")
     n_right = n_listed = 0
     refusals = []
-    for _ in range(N_FILES):
-        records, meant = mutated(rng, SQUAD_FORMS if name == "squad.json" else ANSWER_FORMS)
+    files = cases(10_000)
+    for number in files:
+        chance = rng("records", name, number)
+        records, meant = mutated(chance, SQUAD_FORMS if name == "squad.json" else ANSWER_FORMS)
         content = FORMATS[name](records)
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        options = RowsOptions(str(path), tmp_path / "out.json", repair=rng.random() < 0.5)
+        options = RowsOptions(str(path), tmp_path / "out.json", repair=chance.random() < 0.5)
         try:
             report = convert_rows(options)
         except SquadFormatError as error:
@@ -178,5 +178,5 @@ def test_a_mutated_record_is_read_as_it_was_meant_or_listed_or_its_file_refused(
         n_right += len(found)
         n_listed += len(listed)
     assert not any("\n" in refusal for refusal in refusals)
-    assert n_right > N_FILES
+    assert n_right > len(files)
     assert n_listed + len(refusals) >= 5

@@ -2,10 +2,10 @@
 
 import { showAnswer } from "./answer.mjs";
 import { bringIntoView, element } from "./elements.mjs";
-import { History } from "./history.mjs";
 import { ModelShelf } from "./models.mjs";
 import { keepForOffline } from "./offline.mjs";
 import { SAMPLES } from "./samples.mjs";
+import { Session } from "./session.mjs";
 import { decodeText, htmlText } from "./textfile.mjs";
 
 const MOST_CHARACTERS = 1_000_000;
@@ -16,7 +16,7 @@ const MODEL_MAGIC = "TFL3"; // at byte 4
 const passage = element("passage");
 const question = element("question");
 const shelf = new ModelShelf(element("loading"), element("status"), element("facts"));
-const history = new History(element("history"), element("asked"), showAgain);
+const session = new Session(element("session"), element("asked"), showAgain);
 let unasked = false; // whether the text was typed and nothing was asked about it yet
 let stopping = null; // while a question is answered: a function that stops it
 let opening = false; // while a model is opened
@@ -110,7 +110,7 @@ async function ask(readAll = false) {
     const answer = await shelf.answerer.ask(text, asked, { readAll, mode: element("mode").value, progress });
     showAnswer(answer, text);
     unasked = false;
-    history.add({ text, asked, answer });
+    session.add({ text, asked, answer });
     bringIntoView(element("best"));
   } catch (error) {
     if (!(error instanceof Stopped)) {

@@ -4,7 +4,7 @@ import { headline } from "./answer.mjs";
 import { choice } from "./elements.mjs";
 
 /** List of questions with their answers. A click shows an answer again. */
-export class History {
+export class Session {
   #items = []; // {text, asked, item}
 
   /** The section is hidden while its list is empty; `show` gets what was added. */

@@ -12,6 +12,7 @@ SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
 ANSWER_LENGTH = 300  # characters; 30 tokens can be longer, since a token has no limit
 N_ALTERNATIVES = 3
 ALTERNATIVE_LENGTH = 50
+LEAST_SHOWN = 0.005  # probability of another answer that is worth a look
 
 
 def as_json(reading: Reading, questions: Sequence[str], texts: Texts, shared: dict[str, Any]) -> str:
@@ -82,7 +83,8 @@ def answer_text(question: str, best: Answer, texts: Texts) -> str:
     end = start + len(span.text)
     lines.append(f"  {document.named_place(start)}, characters {start}-{end}")
     lines.append(f"  {snippet(document.text, start, end)}")
-    others = [_named(other, texts, ALTERNATIVE_LENGTH) for other in best.alternatives if other is not span]
+    likely = [o for o in best.alternatives if o is not span and o.probability >= LEAST_SHOWN]
+    others = [_named(other, texts, ALTERNATIVE_LENGTH) for other in likely]
     if others:
         lines.append(f"  or: {'; '.join(others[:N_ALTERNATIVES])}")
     return "\n".join(lines)

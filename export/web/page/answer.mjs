@@ -4,6 +4,7 @@ import { choice, element, textElement } from "./elements.mjs";
 
 const SHOWN = 4; // runners-up
 const LONGEST_SHOWN = 120;
+const LEAST_SHOWN = 0.005; // probability of a runner-up that is worth a look
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const milliseconds = (ms) => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
@@ -14,7 +15,8 @@ export function showAnswer(answer, text) {
   element("best").replaceChildren(headline(answer, text), textElement("small", likelihood(answer)));
   const places = distinctPlaces(answer, text);
   if (places.length) mark(places[0], text, answered);
-  const others = places.slice(answered ? 1 : 0).slice(0, SHOWN);
+  const likely = places.filter(({ score }, i) => i === 0 || score >= LEAST_SHOWN);
+  const others = likely.slice(answered ? 1 : 0).slice(0, SHOWN);
   element("others").replaceChildren(...(others.length ? otherPlaces(others, text, answered) : []));
   showMeasurements(answer);
 }

@@ -158,9 +158,9 @@ STAGES = {
         ),
     ),
     "qat": ("export tflite", lambda m, d, out: quantization_aware(m(), d, out)),
-    "qat of RoBERTa": ("export onnx", lambda m, d, out: quantization_aware(m(encoder="roberta"), d, out)),
+    "qat of RoBERTa": ("export tflite", lambda m, d, out: quantization_aware(m(encoder="roberta"), d, out)),
     "checkpoint of RoBERTa": (
-        "export onnx",
+        "export tflite",
         lambda m, d, out: import_model(
             CheckpointOptions(model=str(checkpoint_in(out / "hf")), out=out / "imported")
         ),

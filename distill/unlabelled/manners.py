@@ -99,9 +99,9 @@ def noisy(
     changes = [_lose_breaks, _break_sentences, _other_bullets, _lose_capitals, _mistype]
     n_left = rng.choice((1, 2))
     for change in rng.sample(changes, len(changes)):
-        before = list(pieces)
+        before = "".join(pieces)
         change(text, pieces, spans, rng)
-        n_left -= pieces != before  # a text without bullets or line breaks changes otherwise
+        n_left -= "".join(pieces) != before  # a text without bullets or line breaks changes otherwise
         if n_left == 0:
             break
     places = [0, *accumulate(map(len, pieces))]

@@ -236,7 +236,7 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
     assert (rows[1].size_bytes, rows[1].runtime) == (7, None)
     assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
     out = capsys.readouterr().out
-    assert "broken failed: " in out
+    assert "broken failed:" in out
     assert "student failed: out of memory" in out
 
 

@@ -124,9 +124,9 @@ def test_a_folder_of_something_else_stays_as_it_is(name, model, tmp_path):
     assert [path.name for path in out.iterdir()] == [name]
 
 
-def test_options_are_refused_at_once(make_bundle, tmp_path):
+def test_options_are_refused_at_once(make_whole_bundle, tmp_path):
     with pytest.raises(UnsupportedExport, match=r"--model .*TFLite"):
-        fit(FitOptions("absent.csv", tmp_path / "mine", make_bundle(encoder="roberta")))
+        fit(FitOptions("absent.csv", tmp_path / "mine", make_whole_bundle("bidaf").path))
     with pytest.raises(OptionError, match="--epochs must be above 0"):
         FitOptions("mine.csv", tmp_path / "mine", epochs=0)
     (tmp_path / "file").touch()

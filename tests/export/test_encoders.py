@@ -94,7 +94,7 @@ def test_without_a_package_python_answers_and_the_app_refuses(exported, tmp_path
     assert not zipfile.is_zipfile(bundle.weights)
     asked = "Where are the keys?", "The keys are under the blue pot. The cat sleeps on the roof."
     expected = Reader(parent).answer(*asked)
-    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", resolve("embedded", "dev")))
+    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", (resolve("embedded", "dev"),)))
     for path in (bundle.weights, tuned.path):
         with load(path) as reader:
             answer = reader.answer(*asked, mode="answering")

@@ -42,7 +42,9 @@ def sentence_pieces(path):
             normalizers.Replace(Regex(" {2,}"), " "),
         ]
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
     special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
     trainer = trainers.UnigramTrainer(
         vocab_size=600, special_tokens=special, unk_token="<unk>", show_progress=False

@@ -19,7 +19,7 @@ from export.tflite.structure import read_structure
 from export.tune import TuneOptions, tune
 from qa import load
 from qa.base.errors import BundleError
-from qa.data.datasets import resolve
+from qa.data.datasets import EVERYDAY_HELD_OUT
 from qa.reader import Reader
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 
@@ -94,10 +94,9 @@ def test_without_a_package_python_answers_and_the_app_refuses(exported, tmp_path
     assert not zipfile.is_zipfile(bundle.weights)
     asked = "Where are the keys?", "The keys are under the blue pot. The cat sleeps on the roof."
     expected = Reader(parent).answer(*asked)
-    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", (resolve("embedded", "dev"),)))
+    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", (EVERYDAY_HELD_OUT,)))
     for path in (bundle.weights, tuned.path):
-        with load(path) as reader:
-            answer = reader.answer(*asked, mode="answering")
+        answer = load(path, mode="answering").answer(*asked)
         assert (answer.start, answer.end) == (expected.start, expected.end)
     with pytest.raises(BundleError, match=r"model\.tflite: has no package.*WordPiece"):
         check_or_push(AndroidOptions(bundle.path))

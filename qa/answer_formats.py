@@ -12,7 +12,7 @@ SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
 ANSWER_LENGTH = 300  # characters; 30 tokens can be longer, since a token has no limit
 N_ALTERNATIVES = 3
 ALTERNATIVE_LENGTH = 50
-LEAST_SHOWN = 0.005  # probability of another answer that is worth a look
+LEAST_SHOWN = 0.002  # probability of another answer that is worth a look
 
 
 def as_json(reading: Reading, questions: Sequence[str], texts: Texts, shared: dict[str, Any]) -> str:

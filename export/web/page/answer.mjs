@@ -4,7 +4,7 @@ import { choice, element, textElement } from "./elements.mjs";
 
 const SHOWN = 4; // runners-up
 const LONGEST_SHOWN = 120;
-const LEAST_SHOWN = 0.005; // probability of a runner-up that is worth a look
+const LEAST_SHOWN = 0.002; // probability of a runner-up that is worth a look
 
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 const milliseconds = (ms) => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;

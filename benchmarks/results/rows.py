@@ -263,7 +263,7 @@ class TrainingSpeed(Result, tag="training speed", kw_only=True):
     """Timed steps of each round."""
     threads: Count
     windows_per_s: tuple[Positive, ...]
-    """Of each round."""
+    """Speed in each round."""
     peak_memory_mb: float
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
 

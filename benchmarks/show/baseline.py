@@ -41,6 +41,7 @@ def _compare(result: Accuracy, base: Accuracy) -> None:
     result.baseline_sha256 = base.bundle_sha256
     result.f1_retained = result.f1 / base.f1 if base.f1 else None
     result.f1_retained_low = result.f1_retained_high = None
+    result.exact_retained_low = result.exact_retained_high = None
 
 
 def add_intervals(groups: Sequence[Group], kept: Kept) -> None:

@@ -135,7 +135,7 @@ def test_options_are_refused_at_once(make_whole_bundle, tmp_path):
 
 
 def examples_on(sizes):
-    """As many questions on each of some texts."""
+    """Return as many questions on each text as `sizes` says."""
     return [
         Example(f"{text}-{i}", "", f"Text {text}", "?", (Answer("T", 0),), False)
         for text, n in enumerate(sizes)

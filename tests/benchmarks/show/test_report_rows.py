@@ -146,7 +146,7 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
 
 
 def test_another_baseline_needs_no_measurement(material, make_bundle, monkeypatch, capsys):
-    """Of three F1 of 600, 500 and 466.7 of 700, the student's is the baseline of the others."""
+    """The student is the baseline of the others: F1 of 600, 500 and 466.7 of 700."""
     rows_path, data, results = material
     student = open_bundle(make_bundle())
     rows_path.unlink()
@@ -185,6 +185,16 @@ def test_results_that_name_no_baseline_get_one():
         if baseline:
             others = [e for e in group.entries if e is not entry]
             assert [e.retained for e in others] == [e.f1 / entry.f1 for e in others]
+
+
+def test_intervals_of_another_baseline_are_dropped():
+    ends = {"low": 0.9, "high": 1.1}
+    kept = {f"{name}_retained_{end}": at for name in ("exact", "f1") for end, at in ends.items()}
+    results = [scored(), scored("small", 60.0), scored("int8", 50.0, **kept)]
+    (group,) = measure_and_show.compared(results, [], results[1].bundle_sha256)
+    (int8,) = [e for e in group.entries if e.model == "int8"]
+    assert group.baseline_name == "small"
+    assert (int8.exact_retained, int8.retained) == (1.0, 50 / 60)
 
 
 def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):

@@ -60,7 +60,7 @@ def evaluated(model, data, articles):
     ("sizes", "more"), [([(250, 1), (1000, 1), (4000, 1)], 3000), ([(25, 4), (25, 16), (25, 64)], 0)]
 )
 def test_work_and_memory_are_linear(tiny_export, tmp_path, sizes, more):
-    """Of three sizes, each four times the one before, the last windows take at most a fifth more calls each."""
+    """The last windows of three sizes, each four times the one before, take at most a fifth more calls each."""
     model = tiny_export("onnx").path
     points = [evaluated(model, tmp_path / "data.json", questions(*size)) for size in sizes]
     windows, calls, peaks = zip(*points, strict=True)

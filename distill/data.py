@@ -32,8 +32,8 @@ def load_splits(
     """Read and check all data before anything is trained.
 
     A named data set is scored on its own dev part by default. What `parent`, the model that is trained
-    further, holds out is held out again. Where too few would be held out for a new threshold, and `parent`
-    has one, all are trained on. `unlabelled` allows questions without a label.
+    further, holds out is held out again. Where too few others would be held out for a new threshold, and
+    `parent` has one, all are trained on. `unlabelled` allows questions without a label.
     """
     if eval_data is None and data in NAMED:
         eval_data = data
@@ -42,7 +42,10 @@ def load_splits(
     before = read_held_out(parent.path) if parent else []
     questions = read_squad(train_file, unlabelled=unlabelled)
     train, held_out = hold_out(questions, before)
-    if held_out and (why_not := too_few(held_out)) and parent and parent.settings.null_threshold is not None:
+    has_threshold = parent is not None and parent.settings.null_threshold is not None
+    # On passages that the parent holds out, its threshold was tuned: they stay out of training.
+    is_new = not {e.context for e in held_out} & {e.context for e in before}
+    if has_threshold and held_out and is_new and (why_not := too_few(held_out)):
         print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
         train, held_out = questions, []
     return DataSplits(train, held_out, load_eval(eval_data), train_file)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmarks.show.columns import RUNTIME_NAMES
+from benchmarks.show.point_names import Box, name_points
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
@@ -41,11 +42,6 @@ DASHED = (0, (5, 3))
 DPI = 72  # a point of matplotlib is a unit of the SVG
 MARK = 9  # size of a mark
 STEP = 7  # growth of a mark for each mark drawn over it
-CHARACTER = 6.3  # width of a character of a name
-LINE = 12  # height of a name
-FARTHEST = 110  # pixels between a mark and its name
-# Where a name may stand beside a mark: right and up are 1
-SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 LOG_FROM = 3.0  # ratio of the largest to the smallest value, from which an axis is logarithmic
 DECADES_FROM = 300  # the same, from which only powers of ten are labelled
 STYLE = {
@@ -202,7 +198,8 @@ def scatter_svg(scatter: Scatter) -> str:
         mark.set_gid(f"point-{number}")
         if point.hollow:
             mark.set_markerfacecolor("none")
-    _name_points(figure, scatter, marks, Box.of_corners(*axes.bbox.extents))
+    named = [(point.name, point in front) for point in points]
+    name_points(figure, named, marks, Box.of_corners(*axes.bbox.extents), GREY)
     shapes = {p.precision: p.marker for p in points}
     meanings = [_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1)]
     if any(point.hollow for point in points):
@@ -212,67 +209,6 @@ def scatter_svg(scatter: Scatter) -> str:
     _legend(figure, 20, [_handle(shape, GREY, precision) for precision, shape in shapes.items()])
     _legend(figure, 38, meanings)
     return _svg(figure, [point.details for point in points])
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle of a drawing in pixels, by its centre and size."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    @classmethod
-    def of_corners(cls, left: float, bottom: float, right: float, top: float) -> "Box":
-        """Return the rectangle between two corners."""
-        return cls((left + right) / 2, (bottom + top) / 2, right - left, top - bottom)
-
-    def overlaps(self, other: "Box") -> bool:
-        """Return whether the two share any area."""
-        near_x = abs(self.x - other.x) < (self.width + other.width) / 2
-        return near_x and abs(self.y - other.y) < (self.height + other.height) / 2
-
-    def holds(self, other: "Box") -> bool:
-        """Return whether the other lies inside."""
-        inside_x = abs(self.x - other.x) <= (self.width - other.width) / 2
-        return inside_x and abs(self.y - other.y) <= (self.height - other.height) / 2
-
-    def beside(self, name: str) -> Iterator["Box"]:
-        """Yield places for a name, the nearest first."""
-        width = CHARACTER * len(name)
-        for gap in range(2, FARTHEST, 4):
-            for right, up in SIDES:
-                x = self.x + right * ((self.width + width) / 2 + gap)
-                yield Box(x, self.y + up * ((self.height + LINE) / 2 + gap), width, LINE)
-
-
-def _name_points(figure: "Figure", scatter: Scatter, marks: Sequence[Box], axes: Box) -> None:
-    """Write each point's name at the nearest free place, with a line to a far one."""
-    from matplotlib.lines import Line2D
-
-    points = scatter.points
-    front = scatter.front
-    taken = list(marks)
-    for number in sorted(range(len(points)), key=lambda number: points[number] not in front):
-        name = points[number].name
-        mark = marks[number]
-        free = (b for b in mark.beside(name) if axes.holds(b) and not any(map(b.overlaps, taken)))
-        box = next(free, None)
-        if box is None:
-            continue
-        taken.append(box)
-        weight = "bold" if points[number] in front else "normal"
-        figure.text(box.x, box.y, name, weight=weight, ha="center", va="center_baseline", transform=None)
-        end = (_nearest(mark.x, box.x, box.width), _nearest(mark.y, box.y, box.height))
-        if math.dist(end, (mark.x, mark.y)) > mark.width / 2 + LINE:
-            line = Line2D([mark.x, end[0]], [mark.y, end[1]], color=GREY, linewidth=0.6, transform=None)
-            figure.add_artist(line)
-
-
-def _nearest(place: float, centre: float, size: float) -> float:
-    """Return the coordinate nearest to a place on a side of that centre and size."""
-    return min(max(place, centre - size / 2), centre + size / 2)
 
 
 @_style()

@@ -26,7 +26,8 @@ from places import ROOT
 from benchmarks.show.groups import collect
 from benchmarks.show.headline import best_entry, headline
 from benchmarks.show.model_plots import group_plots
-from benchmarks.show.plots import CHARACTER, COLOURS, LINE, Point, Scatter, colours_of, scatter_svg, short
+from benchmarks.show.plots import COLOURS, Point, Scatter, colours_of, scatter_svg, short
+from benchmarks.show.point_names import CHARACTER, LINE
 from benchmarks.show.report import Page, write_report
 
 KNOWN = {"f1_low": 77.25, "f1_high": 78.75, "f1_retained_low": 0.968, "f1_retained_high": 0.981}

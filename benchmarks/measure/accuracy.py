@@ -159,10 +159,10 @@ def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dic
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:
-    """Return the file of a bundle's answers: <rows>.predictions/<bundle>-<data>.json, with a GPU's name
-    behind.
+    """Return the file of a bundle's answers: <rows>.predictions/<bundle>-<data>.json, with the name of a
+    target other than this machine's CPU behind.
     """
-    where = "" if target == CPU else f"-{target}"
+    where = "" if target == CPU else f"-{target.replace('/', '-')}"
     return rows_path.with_suffix(".predictions") / f"{bundle_sha256[:16]}-{data_sha256[:16]}{where}.json"
 
 

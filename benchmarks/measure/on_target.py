@@ -1,29 +1,44 @@
 """Measure exports on a remote target: answers and their distance from this machine's, then instructions or
 times.
 
-The target only computes logits. Questions are cut into windows here, and answers decoded here.
+The target only computes logits. Questions are cut into windows here, and answers decoded here. EM and F1 are
+compared with those of the baseline of this machine's scores in the same file of results, on the same
+questions, where its answers are kept.
 """
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from benchmarks.measure.accuracy import score_fields
+from benchmarks.measure.accuracy import (
+    Answers,
+    answer_intervals,
+    answers_path,
+    exact_and_f1,
+    load_answers,
+    save_answers,
+    score_fields,
+)
 from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import Target, count_between_marks
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.plan import Plan
+from benchmarks.measure.products import least_per_window
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
-from benchmarks.results.rows import TargetAccuracy
+from benchmarks.results.rows import CPU, Accuracy, TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
 from qa.bundles.trained_on import train_overlap
-from qa.evaluation.predict import predict, score
+from qa.data.squad import Example
+from qa.evaluation.bootstrap import score_interval
+from qa.evaluation.predict import answer_texts, predict, score
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import Logits
 from qa.runtime.probe import relative_difference
@@ -66,21 +81,32 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         host = Host(worker.loaded["system"], here=False)
         model.runtime = worker.runtime
         run.machine = target.describe(host.machine)
-        if run.known(TargetAccuracy, model, n=len(run.examples)):
+        if known := run.known(TargetAccuracy, model, n=len(run.examples)):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
+            result = msgspec.structs.replace(known, **comparison(run, model))
+            if result != known:  # the baseline was measured later
+                run.file.append(msgspec.structs.replace(result, date=run.date, command=run.command))
             return host
         note(f"{model.name}: {len(windows)} windows on {target.name}")
         there = run_windows(worker, windows, progress=True)
     reference = load_runtime(bundle, threads=1)  # it passed the bundle's probe
     here = run_windows(reference, windows)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
-    scores, reference_scores = (
-        score(run.examples, predict(run.examples, windows, logits, settings), settings.null_threshold)
-        for logits in (there, here)
+    predictions, reference_predictions = (
+        predict(run.examples, windows, logits, settings) for logits in (there, here)
     )
+    threshold = settings.null_threshold
+    scores, reference_scores = (
+        score(run.examples, each, threshold) for each in (predictions, reference_predictions)
+    )
+    answers = answer_texts(run.examples, predictions, threshold)
+    path = answers_path(run.file.path, model.sha256, run.data.sha256, run.target)
+    save_answers(path, (load_answers(path) or {}) | answers)  # also those of a run with more questions
     fields: dict[str, Any] = {
-        **score_fields(scores | {"n_windows": len(windows)}, settings.null_threshold),
+        **score_fields(scores | {"n_windows": len(windows)}, threshold),
         **parity(windows, there, here, settings),
+        **agreement(run.examples, answers, answer_texts(run.examples, reference_predictions, threshold)),
+        **comparison(run, model),
         "reference": f"{reference.name} on {this_host().machine}",
         "reference_f1": reference_scores["f1"],
         "train_overlap": train_overlap(bundle, run.data.sha256, run.examples),
@@ -88,6 +114,8 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""
         fields["instructions_per_window"] = round(float(count_between_marks(marks, len(windows)).mean()))
+        least = least_per_window(bundle, windows, host.machine.features)
+        fields["least_instructions_per_window"] = least
     result = TargetAccuracy(**run.common(model), **fields)
     run.file.append(result)
     note(
@@ -127,3 +155,52 @@ def parity(
         differences.append(float(np.abs(np.concatenate(actual) - np.concatenate(expected)).max()))
         n_same += best_span(window, actual, settings) == best_span(window, expected, settings)
     return {"parity_max_abs": max(differences), "same_spans": n_same / len(windows)}
+
+
+def agreement(examples: Sequence[Example], answers: Answers, reference: Answers) -> dict[str, float]:
+    """Return the share of answers that equal the reference's, with its interval over articles."""
+    same = np.array([answers[e.id] == reference[e.id] for e in examples], np.float64)
+    found, _ = score_interval(same, [e.title for e in examples])
+    return {
+        "same_answers": found.mean,
+        "same_answers_low": round(found.low, 6),
+        "same_answers_high": round(found.high, 6),
+    }
+
+
+def comparison(run: Run, model: ModelUnderTest) -> dict[str, Any]:
+    """Return intervals of EM and F1, and what is retained of the baseline; nothing without kept answers."""
+    answers = all_answers(run, answers_path(run.file.path, model.sha256, run.data.sha256, run.target))
+    if answers is None:
+        return {}
+    base, base_answers = baseline_here(run)
+    fields = answer_intervals(run.examples, answers, base_answers)
+    if base is None or base_answers is None:
+        note(f"nothing is retained: {run.file.path} has no baseline of this machine for these questions")
+        return fields
+    own, of_base = (exact_and_f1(run.examples, each).mean(axis=0) for each in (answers, base_answers))
+    if of_base.all():
+        fields |= dict(zip(("exact_retained", "f1_retained"), (own / of_base).tolist(), strict=True))
+    return fields | {"baseline": base.model, "baseline_sha256": base.bundle_sha256}
+
+
+def baseline_here(run: Run) -> tuple[Accuracy, Answers] | tuple[None, None]:
+    """Return this machine's newest scores that are their own baseline, and answers to all these questions.
+
+    Their data file may be another one with the same questions.
+    """
+    for scores in reversed(run.file.all):
+        if not isinstance(scores, Accuracy) or scores.target != CPU:
+            continue
+        if scores.bundle_sha256 == scores.baseline_sha256:
+            path = answers_path(run.file.path, scores.bundle_sha256, scores.data.sha256)
+            answers = all_answers(run, path)
+            if answers is not None:
+                return scores, answers
+    return None, None
+
+
+def all_answers(run: Run, path: Path) -> Answers | None:
+    """Read kept answers; None where one of the questions has none."""
+    answers = load_answers(path)
+    return answers if answers is not None and all(e.id in answers for e in run.examples) else None

@@ -163,6 +163,8 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     """F1 over the baseline's."""
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
+    exact_retained: float | None = None
+    """EM over the baseline's, of a remote target; elsewhere the baseline's own result has its EM."""
     exact_retained_low: float | None = None
     """The interval of EM over the baseline's EM."""
     exact_retained_high: float | None = None
@@ -191,7 +193,10 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
 
 
 class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
-    """Scores on a remote target, beside those of the same file and windows on the machine of the command."""
+    """Scores on a remote target, beside those of the same file and windows on the machine of the command.
+
+    `same_answers` is the agreement with the latter. The baseline is this machine's, on the same questions.
+    """
 
     reference: str
     """Runtime and machine of the command."""
@@ -200,9 +205,25 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """Largest absolute difference of a logit from the reference's."""
     same_spans: Annotated[float, Meta(ge=0, le=1)]
     """Share of windows with the same best span."""
+    same_answers_low: float | None = None
+    """Ends of the interval of same_answers."""
+    same_answers_high: float | None = None
     instructions_per_window: Count | None = None
     """Mean over the windows, in the runtime call, one thread, unpadded; only under QEMU, which counts them.
     """
+    least_instructions_per_window: Count | None = None
+    """Vector instructions that the matrix products of a window need at least (`benchmarks.measure.products`).
+    """
+
+    @property
+    def same_answers_interval(self) -> Interval | None:
+        """Return the share of answers equal to the reference's with its interval, or None."""
+        return _interval(self.same_answers, self.same_answers_low, self.same_answers_high)
+
+    @property
+    def exact_retained_interval(self) -> Interval | None:
+        """Return EM retained with its interval, or None."""
+        return _interval(self.exact_retained, self.exact_retained_low, self.exact_retained_high)
 
 
 class Latency(Result, tag="latency", kw_only=True):

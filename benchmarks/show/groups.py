@@ -99,11 +99,13 @@ class Entry:
         """Return EM divided by that of the group's baseline; None where F1 retained is unknown too."""
         scores = self.accuracy
         base = self.group.baseline_entry
-        if scores is None or base is None or base.accuracy is None or self.retained is None:
+        if scores is None or self.retained is None:
             return None
-        if not base.accuracy.exact:
+        share = scores.exact_retained  # a remote target has no result of the baseline
+        if share is None and base is not None and base.accuracy is not None and base.accuracy.exact:
+            share = scores.exact / base.accuracy.exact
+        if share is None:
             return None
-        share = scores.exact / base.accuracy.exact
         low, high = scores.exact_retained_low, scores.exact_retained_high
         return share if self.is_baseline or low is None or high is None else Interval(share, low, high)
 

@@ -72,10 +72,11 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
     kept = Kept(read_squad(path))
     faults = []
     for entry in (entry for group in groups for entry in group.entries):
-        if entry.accuracy is None or entry.accuracy.data.sha256 != sha256:
-            continue
+        scores = entry.accuracy
+        if scores is None or (scores.data.sha256, scores.n) != (sha256, len(kept.examples)):
+            continue  # of other questions, or of some of these
         try:
-            found = kept_answers(rows_path, entry.accuracy, kept.examples)
+            found = kept_answers(rows_path, scores, kept.examples)
         except (OptionError, SquadFormatError) as error:
             faults.append(f"answers of {entry.model} left out: {one_line(error)}")
             continue

@@ -21,6 +21,33 @@ class TargetLine:
     fp32: "TargetLine | None" = None
 
     @property
+    def exact(self) -> Interval | float | None:
+        """EM in percent, with its interval if known."""
+        return at_path(self, "result.exact_interval") or at_path(self, "result.exact")
+
+    @property
+    def f1(self) -> Interval | float | None:
+        """F1 in percent, with its interval if known."""
+        return at_path(self, "result.f1_interval") or at_path(self, "result.f1")
+
+    @property
+    def exact_retained(self) -> Interval | float | None:
+        """EM divided by that of the baseline, with its interval if known."""
+        return at_path(self, "result.exact_retained_interval") or at_path(self, "result.exact_retained")
+
+    @property
+    def f1_retained(self) -> Interval | float | None:
+        """F1 divided by that of the baseline, with its interval if known."""
+        return at_path(self, "result.retained_interval") or at_path(self, "result.f1_retained")
+
+    @property
+    def times_least(self) -> float | None:
+        """Instructions divided by the least that the matrix products need."""
+        own = at_path(self, "result.instructions_per_window")
+        least = at_path(self, "result.least_instructions_per_window")
+        return own / least if own and least else None
+
+    @property
     def gain(self) -> Interval | float | None:
         """The speed-up over the fp32 file in one run, or its ratio of instructions for the same windows."""
         if self.fp32 is None:
@@ -41,21 +68,28 @@ COLUMNS = [
     Column("embeddings", "result.embeddings", optional=True, rank=8),
     Column("questions", "result.n", ",.0f"),
     Column("windows", "result.n_windows", ",.0f", rank=9),
-    Column("EM", "result.exact", ".2f", rank=6),
-    Column("F1", "result.f1", ".2f"),
+    Column("EM", "exact", ".2f"),
+    Column("F1", "f1", ".2f"),
     Column("F1 ref", "result.reference_f1", ".2f", rank=6),
-    Column("max diff", "result.parity_max_abs", ".2g"),
-    Column("same spans", "result.same_spans", ".1f", 100, "%"),
+    Column("EM retained", "exact_retained", ".1f", 100, "%", optional=True),
+    Column("F1 retained", "f1_retained", ".1f", 100, "%", optional=True),
+    Column("same answers", "result.same_answers_interval", ".1f", 100, "%", optional=True),
+    Column("max diff", "result.parity_max_abs", ".2g", rank=3),
+    Column("same spans", "result.same_spans", ".1f", 100, "%", rank=4),
     Column("M instructions", "result.instructions_per_window", ",.1f", 1e-6),
-    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row")),
-    Column("x fp32", "gain", ".2f", unit="x", mark=quick_mark("row")),
+    Column("x least", "times_least", ".2f", optional=True),
+    Column("ms", "row.latency_ms_mean", ".1f", mark=quick_mark("row"), optional=True),
+    Column("x fp32", "gain", ".2f", unit="x", mark=quick_mark("row"), optional=True),
 ]
 FOOTNOTES = (
     "reference: the same runtime, file and windows on the machine of the command; max diff: largest "
     "difference of a logit from it; same spans: windows with the same best span",
     "F1 ref: F1 of the reference",
-    "M instructions: millions per window, mean, in the runtime call with 1 thread; ms: mean of that call, 1 "
-    "thread, unpadded",
+    "M instructions: millions per window, mean, in the runtime call with 1 thread",
+    "ms: mean of the runtime call, 1 thread, unpadded",
+    "EM retained, F1 retained: EM and F1 divided by the baseline's",
+    "same answers: share of answers that the reference gives too; intervals: 95%, bootstrap over articles",
+    "x least: the instructions divided by the least that the matrix products need",
     "x fp32: ratio of the instructions, or of the mean times (95% interval over rounds in turns), of the "
     "same model's fp32 file there in the same runtime",
 )
@@ -73,8 +107,11 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
         machines = (f"{r.target}: {r.machine}" for r in results if r.runtime)
         references = (f"reference: {r.reference}" for r in results if isinstance(r, TargetAccuracy))
         failures = (f"{r.model} on {r.target} failed: {r.error}" for r in results if isinstance(r, Failure))
+        hidden = {column.heading for column in COLUMNS if not column.is_shown(lines)}
+        bases = dict.fromkeys(r.baseline for r in results if isinstance(r, TargetAccuracy) and r.baseline)
         footnotes = [
-            *FOOTNOTES,
+            *(text for text in FOOTNOTES if not {*text.split(":", 1)[0].split(", ")} <= hidden),
+            *(f"baseline: {name} on the machine of the command, same questions" for name in bases),
             *overlap_footnotes(results),
             *dict.fromkeys(machines),
             *dict.fromkeys(references),

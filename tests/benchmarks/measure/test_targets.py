@@ -17,7 +17,7 @@ from benchmarks import measure_and_show
 from benchmarks.measure import hosts
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
-from benchmarks.measure.on_target import check_same_model, parity
+from benchmarks.measure.on_target import agreement, check_same_model, parity
 from benchmarks.measure.worker_process import WORKER
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
@@ -25,6 +25,7 @@ from benchmarks.results.stats import speedup
 from qa.base.cli import EXIT_INTERRUPTED
 from qa.base.errors import ProbeError
 from qa.base.journal import Journal
+from qa.data.squad import Example
 from qa.evaluation.bootstrap import Interval
 from qa.runtime.remote import complaint
 from qa.text.features import Window
@@ -253,6 +254,29 @@ def test_what_the_rows_have_is_not_computed_again(emulator, export, compared, ro
     assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
 
 
+def test_what_is_retained_is_of_this_machines_baseline_on_the_same_questions(
+    emulator, export, compared, rows, data, monkeypatch, capsys
+):
+    """The export itself is the baseline: it retains all. A run after the baseline's adds that, computing nothing."""
+    assert compared("qemu:neoverse-n1", export) == 0
+    assert "has no baseline of this machine for these questions" in capsys.readouterr().err
+    assert run_cli(monkeypatch, export, "--data", data, "--rows", rows, "--skip-latency") == 0
+    (emulator / "python.py.log").unlink()
+    for _ in range(2):
+        assert compared("qemu:neoverse-n1", export) == 0
+    alone, base, compared_with_it = read_results(rows)
+    assert (alone.f1_retained, alone.exact_retained, alone.baseline) == (None, None, None)
+    assert alone.f1_low <= alone.f1 <= alone.f1_high
+    assert alone.resampled == "questions"
+    assert (alone.same_answers, alone.same_answers_low, alone.same_answers_high) == (1.0, 1.0, 1.0)
+    assert base.f1 == compared_with_it.f1 > 0
+    assert (compared_with_it.f1_retained, compared_with_it.exact_retained) == (1.0, 1.0)
+    assert compared_with_it.exact_retained_interval is None, "a draw of three questions may have no exact one"
+    assert compared_with_it.baseline_sha256 == base.bundle_sha256
+    assert "compute" not in (emulator / "python.py.log").read_text()
+    assert run_cli(monkeypatch, "--report", "--rows", rows, "--data", data) == 0
+
+
 def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, compared, rows):
     working = (emulator / "python-arm64").read_text()
     Board.script(emulator / "python-arm64", "echo one line >&2; echo Illegal instruction >&2; exit 132")
@@ -294,6 +318,15 @@ def test_a_host_that_hangs_is_one_line(export, compared, tmp_path, monkeypatch, 
 
 
 # Arithmetic
+
+
+def test_answers_agree_where_they_are_the_same_text():
+    """Three of four, over questions, since there is one article."""
+    examples = [Example(f"q{n}", "t", "What?", "Rome", (), False) for n in range(4)]
+    answers = {"q0": "a", "q1": "", "q2": "b", "q3": "c"}
+    found = agreement(examples, answers, answers | {"q1": "d"})
+    assert found["same_answers"] == 0.75
+    assert 0 <= found["same_answers_low"] < 0.75 < found["same_answers_high"] <= 1
 
 
 def test_counts_are_differences_of_pairs_of_marks():

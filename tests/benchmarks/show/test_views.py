@@ -1,6 +1,7 @@
 """Tables of other targets, of phones and of toolchains."""
 
 from benchmark_results import (
+    BASELINE,
     EVEN,
     LITERT,
     ORT,
@@ -44,6 +45,20 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
+
+
+def test_a_target_shows_what_it_retains_and_how_far_it_is_from_the_least():
+    """198 million instructions where the products need 95.32 million: 2.08 times as many."""
+    shares = {"exact_retained": 0.9, "exact_retained_low": 0.85, "exact_retained_high": 0.95}
+    shares |= {"f1_retained": 0.93, "f1_retained_low": 0.9, "f1_retained_high": 0.96, **BASELINE}
+    shares |= {"same_answers": 0.99, "same_answers_low": 0.98, "same_answers_high": 1.0}
+    own = shares | {"least_instructions_per_window": 95_320_000, "f1_low": 78.0, "f1_high": 82.0}
+    results = [on_target("int8", 198_000_000, **own)]
+    headings = ("F1", "EM retained", "F1 retained", "same answers", "x least")
+    wanted = ("80.00 (78.00–82.00)", "90.0% (85.0–95.0)", "93.0% (90.0–96.0)", "99.0% (98.0–100.0)", "2.08")
+    assert shown(results, *headings, view="arm") == [wanted]
+    targets = [(line["target"], line["EM retained"]) for line in lines([scored("int8"), *results], "card")]
+    assert targets == [("cpu", UNKNOWN), ("GPU", UNKNOWN), ("qemu:n1", wanted[1])]
 
 
 def test_the_card_has_a_line_for_each_target_and_shows_what_no_result_has_as_missing():

@@ -27,7 +27,7 @@ def help_of(run, capsys):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys):
-    module = COMMANDS[name].module
+    module, *word = COMMANDS[name].module.split()
     monkeypatch.setattr(sys, "argv", ["pocketqa", *name.split(), "--help"])
     usage, ours = help_of(main, capsys)
     assert usage == f"usage: pocketqa {name} [-h]"
@@ -37,9 +37,9 @@ def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys)
         monkeypatch.delitem(sys.modules, f"{module}.__main__", raising=False)
     else:
         monkeypatch.delitem(sys.modules, module, raising=False)
-    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    monkeypatch.setattr(sys, "argv", [module, *word, "--help"])
     usage, theirs = help_of(lambda: runpy.run_module(module, run_name="__main__", alter_sys=True), capsys)
-    assert usage == f"usage: python -m {module} [-h]"
+    assert usage == f"usage: python -m {COMMANDS[name].module} [-h]"
     assert theirs == ours
 
 
@@ -75,7 +75,7 @@ for module in sys.argv[1:]:
 
 
 def command_modules():
-    return {command.module for command in COMMANDS.values()} - {"qa.base.completion"}
+    return {command.module.split()[0] for command in COMMANDS.values()} - {"qa.base.completion"}
 
 
 def test_help_is_printed_without_torch():
@@ -183,6 +183,10 @@ def test_version_and_help_as_words(monkeypatch, capsys):
         ("aks", "pocketqa aks: no such command; did you mean ask?"),
         ("quantize", "pocketqa quantize: no such command; did you mean quantize-embeddings?"),
         ("export tflight", "pocketqa export: no such command; there are export onnx, export tflite, "),
+        (
+            "convert x.csv",
+            "pocketqa convert: no such command; there are convert rows, convert triviaqa, conv",
+        ),
         ("export", "pocketqa export: no such command; there are export onnx, export tflite, "),
         ("sample --questions 0 --out x.json", "--questions must be at least 1, got 0"),
     ],
@@ -198,7 +202,7 @@ def test_a_mistake_gets_one_line(words, says, monkeypatch, capsys, tmp_path):
     assert stderr.count("\n") == 1
 
 
-def test_a_subcommand_without_what_it_needs_names_its_own_help(monkeypatch, capsys):
+def test_a_command_of_two_words_without_what_it_needs_names_its_own_help(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pocketqa", "convert", "rows", "x.csv"])
     with pytest.raises(SystemExit):
         main()

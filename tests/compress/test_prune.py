@@ -176,7 +176,6 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
     config = PruneOptions(model=parent.path, out=tmp_path / "p", method=method, **given)
     bundle = prune(config)
     printed = capsys.readouterr().out
-    assert "times as fast" in printed
     assert re.search(r"weights in fp32: \S+ MB \(\S+ compressed\) -> \S+ MB \(\S+ compressed\)", printed)
     assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest.parent.sha256
     before = parent.manifest.parameters.total

@@ -3,11 +3,11 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
@@ -166,18 +166,14 @@ def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
             candidates[example.context] = nouns(example.context)
         return replace_noun(example, candidates[example.context], rng)
 
-    added = list(
-        _take(n_added // 2, (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1), ids)
-    )
+    def is_new(added: Added | None) -> TypeGuard[Added]:
+        return added is not None and added.example.id not in ids
+
+    swapped = (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1)
+    added = list(islice(filter(is_new, swapped), n_added // 2))
     used = {a.source.id for a in added}
-    return added + list(_take(n_added - n_added // 2, (changed(e) for e in sources if e.id not in used), ids))
-
-
-def _take(n: int, made: Iterator[Added | None], ids: set[str]) -> Iterator[Added]:
-    while n > 0 and (new := next(made, ...)) is not ...:
-        if new is not None and new.example.id not in ids:
-            n -= 1
-            yield new
+    with_other_noun = (changed(e) for e in sources if e.id not in used)
+    return added + list(islice(filter(is_new, with_other_noun), n_added - n_added // 2))
 
 
 def write_augmented(options: AugmentOptions) -> list[Added]:

@@ -40,9 +40,9 @@ class Command:
         return self.typed.removeprefix("-m ").removesuffix(".py").replace("/", ".")
 
 
-def _in_one_file(module: str, options: str, work: str) -> Command:
-    """Return a command whose options and work are in the module that a user types."""
-    return Command(f"-m {module}", f"{module}:{options}", f"{module}:{work}")
+def _in_one_file(module: str, options: str, work: str, typed: str = "") -> Command:
+    """Return a command whose options and work are in one module; a user types `typed`, or that module."""
+    return Command(f"-m {typed or module}", f"{module}:{options}", f"{module}:{work}")
 
 
 COMMANDS = {
@@ -50,21 +50,15 @@ COMMANDS = {
     "evaluate": _in_one_file("qa.evaluate", "EvaluateOptions", "evaluate"),
     "fit": Command("-m benchmarks.fit", "benchmarks.fit:FitOptions", "benchmarks.fit_and_compare:fit"),
     "sample": _in_one_file("qa.data.sample", "SampleOptions", "write_sample"),
-    "convert rows": Command(
-        "-m qa.data.convert rows", "qa.data.convert.rows:RowsOptions", "qa.data.convert.rows:convert_rows"
+    "convert rows": _in_one_file(
+        "qa.data.convert.rows", "RowsOptions", "convert_rows", "qa.data.convert rows"
     ),
-    "convert triviaqa": Command(
-        "-m qa.data.convert triviaqa",
-        "qa.data.convert.triviaqa:TriviaQAOptions",
-        "qa.data.convert.triviaqa:convert_triviaqa",
+    "convert triviaqa": _in_one_file(
+        "qa.data.convert.triviaqa", "TriviaQAOptions", "convert_triviaqa", "qa.data.convert triviaqa"
     ),
-    "convert olp": Command(
-        "-m qa.data.convert olp", "qa.data.convert.olp:OLPOptions", "qa.data.convert.olp:convert_olp"
-    ),
-    "augment": Command(
-        "-m qa.data.augment",
-        "qa.data.augment.augment:AugmentOptions",
-        "qa.data.augment.augment:write_augmented",
+    "convert olp": _in_one_file("qa.data.convert.olp", "OLPOptions", "convert_olp", "qa.data.convert olp"),
+    "augment": _in_one_file(
+        "qa.data.augment.augment", "AugmentOptions", "write_augmented", "qa.data.augment"
     ),
     "checkpoint": _in_one_file("qa.bundles.hf_import", "CheckpointOptions", "import_model"),
     "finetune": Command(
@@ -73,10 +67,8 @@ COMMANDS = {
     "average": _in_one_file("distill.average", "AverageOptions", "average"),
     "adapter": _in_one_file("distill.adapter", "AdapterOptions", "apply_adapter"),
     "logits": _in_one_file("distill.logits", "LogitsOptions", "compute_logits"),
-    "unlabelled": Command(
-        "-m distill.unlabelled",
-        "distill.unlabelled.make:UnlabelledOptions",
-        "distill.unlabelled.make:add_unlabelled",
+    "unlabelled": _in_one_file(
+        "distill.unlabelled.make", "UnlabelledOptions", "add_unlabelled", "distill.unlabelled"
     ),
     "distill": Command("-m distill.run", "distill.options:DistillOptions", "distill.train_on_teacher:distil"),
     "prune": Command("-m compress.prune", "compress.options:PruneOptions", "compress.prune.prune:prune"),
@@ -87,8 +79,8 @@ COMMANDS = {
     "export tflite": Command(
         "-m export.tflite", "export.options:TFLiteOptions", "export.tflite.exporter:export"
     ),
-    "export android": Command(
-        "-m export.android", "export.android.check:AndroidOptions", "export.android.check:check_or_push"
+    "export android": _in_one_file(
+        "export.android.check", "AndroidOptions", "check_or_push", "export.android"
     ),
     "export web": Command("-m export.web", "export.options:WebOptions", "export.web.publish:publish"),
     "tune": _in_one_file("export.tune", "TuneOptions", "tune"),

@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from compress.options import QATOptions
 from compress.qat.train import trained
 from export.options import TFLiteOptions
 from export.tflite.exporter import TFLiteExporter, check_converters
-from qa.base.errors import BundleError, OptionError, UnsupportedExport
+from qa.base.errors import BundleError, OptionError, SquadFormatError, UnsupportedExport
 from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
@@ -92,7 +93,10 @@ def split(options: FitOptions) -> Parts:
     out = options.out
     questions = out / "questions.json"
     if questions.is_file():
-        if read_squad(questions, unlabelled=True) != examples:
+        is_same = False
+        with suppress(SquadFormatError):
+            is_same = read_squad(questions, unlabelled=True) == examples
+        if not is_same:
             raise OptionError(
                 f"--out {out}: was made of other questions than {options.file} has now; choose another --out"
             )

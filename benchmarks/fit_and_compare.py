@@ -5,6 +5,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from compress.options import QATOptions
 from compress.qat.train import trained
 from export.options import TFLiteOptions
 from export.tflite.exporter import TFLiteExporter, check_converters
-from qa.base.errors import BundleError, OptionError, UnsupportedExport
+from qa.base.errors import BundleError, OptionError, SquadFormatError, UnsupportedExport
 from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
@@ -26,9 +27,9 @@ from qa.bundles.hf_import import open_model
 from qa.bundles.next_export import export_format
 from qa.bundles.trained_on import overlap_line, passage_hash
 from qa.data.convert.report import Report, check_converted, write
-from qa.data.convert.rows import VERSION, read_articles
+from qa.data.convert.rows import read_examples
 from qa.data.datasets import data_reference
-from qa.data.squad import Example, read_json, read_squad, write_squad
+from qa.data.squad import Example, read_squad, write_squad
 from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval
 from qa.evaluation.threshold import ENOUGH_QUESTIONS
 from qa.runtime.runtimes import load_runtime, run_windows
@@ -87,20 +88,22 @@ def split(options: FitOptions) -> Parts:
     OptionError where the folder holds anything but a run on the same questions.
     """
     report = Report()
-    articles, made_from = read_articles(options.file, "train", report)
+    examples, made_from = read_examples(options.file, "train", report)
     check_converted(report, f"{options.file}:")
     out = options.out
     questions = out / "questions.json"
     if questions.is_file():
-        stored = read_json(questions)
-        if not isinstance(stored, dict) or stored.get("data") != articles:
+        is_same = False
+        with suppress(SquadFormatError):
+            is_same = read_squad(questions, unlabelled=True) == examples
+        if not is_same:
             raise OptionError(
                 f"--out {out}: was made of other questions than {options.file} has now; choose another --out"
             )
     elif out.exists() and any(out.iterdir()):
         raise OptionError(f"--out {out}: exists already and holds no run of fit; choose another --out")
     out.mkdir(parents=True, exist_ok=True)
-    write(questions, articles, VERSION, report, made_from)
+    write(questions, examples, report, made_from)
     print(report.table(questions))
     examples = read_squad(questions)
     contexts = held_out_contexts(examples)
@@ -112,14 +115,8 @@ def split(options: FitOptions) -> Parts:
         return Parts(questions, None)
     parts = {True: out / "held_out.json", False: out / "train.json"}
     for is_held_out, path in parts.items():
-        of_part = [
-            {
-                **article,
-                "paragraphs": [p for p in article["paragraphs"] if (p["context"] in contexts) == is_held_out],
-            }
-            for article in articles
-        ]
-        part = write_squad(path, of_part, VERSION, data_reference(questions))
+        part = [e for e in examples if (e.context in contexts) == is_held_out]
+        write_squad(path, part, data_reference(questions))
         print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
     return Parts(parts[False], parts[True])
 

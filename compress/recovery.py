@@ -66,14 +66,12 @@ class Recovery:
             self.model,
             self.teacher,
             self.windows,
-            self.splits.train_file,
-            options=self.options.training(),
-            weights=self.options.weights(),
-            cache=self.options.cache,
-            work=self.making.work,
-            name=name,
-            depends_on={"model": self.parent.sha256, **depends_on},
-            after_step=after_step,
+            self.splits,
+            self.options,
+            self.making.work,
+            name,
+            {"model": self.parent.sha256, **depends_on},
+            after_step,
         )
         trainer.train(self.options.resume)
         return trainer

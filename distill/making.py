@@ -12,7 +12,7 @@ from torch import Tensor
 
 from distill.data import DataSplits
 from distill.options import StageOptions
-from distill.run_inputs import RunInputs
+from distill.run_inputs import check_inputs
 from distill.save import save_bundle
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.process import lock_folder
@@ -79,7 +79,7 @@ class Making:
         if not out.exists():
             return cls(out, options, stage, None)
         bundle = open_bundle(out, format="pytorch")
-        RunInputs.of(options, **models).check(bundle)
+        check_inputs(bundle, options, models)
         checkpoint = work_folder(out) / CHECKPOINT
         checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there
         return cls(out, options, stage, bundle)

@@ -58,9 +58,9 @@ class StageOptions:
     resume: bool = False
     """Continue an interrupted run of the same --out."""
 
-    def training(self, **others: float) -> TrainingOptions:
-        """Return the options of the training loop: the flags with their names; `others` replace some."""
-        return TrainingOptions(**(same_named(TrainingOptions, self) | others))
+    def training(self) -> TrainingOptions:
+        """Return the options of the training loop: the flags with their names."""
+        return TrainingOptions(**same_named(TrainingOptions, self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,20 +207,22 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
 
     def __post_init__(self) -> None:
         find_recipe(self.recipe)
-        both = self.student_encoder is not None and self.student_layers is not None
-        check_exclusive(both, "--student-layers", "--student-encoder")
-        self.check_pruning_options()
-        self.check_teacher()
-        for flag, value in (
-            ("--student-encoder", self.student_encoder),
-            ("--student-layers", self.student_layers),
+        for name, other in (
+            ("student_layers", "student_encoder"),
+            ("teacher_encoder", "teacher"),
+            ("student_encoder", "student"),
+            ("student_layers", "student"),
+            ("student_head", "student"),
         ):
-            both = value is not None and self.names_width
-            check_exclusive(both, flag, "--keep-... or --target-mb")
-        if self.student is not None:
-            for name in ("student_encoder", "student_layers", "student_head"):
-                check_exclusive(getattr(self, name) is not None, flag_of(name), "--student")
-            check_exclusive(self.names_width, "--student", "--keep-... or --target-mb")
+            both = getattr(self, name) is not None and getattr(self, other) is not None
+            check_exclusive(both, flag_of(name), flag_of(other))
+        for name in ("student", "student_encoder", "student_layers"):
+            both = getattr(self, name) is not None and self.names_width
+            check_exclusive(both, flag_of(name), "--keep-... or --target-mb")
+        for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
+            if self.teacher_encoder is None and getattr(self, name) != getattr(type(self), name):
+                raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
+        self.check_pruning_options()
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
@@ -229,36 +231,25 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         check_head(self.student_head or self.teacher_head, self.activation)
         self.weights()
         self.window_settings(QASettings())
-        self.student_training()
+        self.training()
         if self.teacher_encoder is not None:
             self.teacher_options()
-
-    def check_teacher(self) -> None:
-        """Raise OptionError for a teacher both given and new, and for options of a new one without it."""
-        encoder = self.teacher_encoder
-        both = self.teacher is not None and self.teacher_encoder is not None
-        check_exclusive(both, "--teacher-encoder", "--teacher")
-        for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
-            value = getattr(self, name)
-            if encoder is None and value != getattr(type(self), name):
-                raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
 
     @property
     def prunes(self) -> bool:
         """True where the student is the teacher with fewer heads and neurons."""
         return self.student is None and self.student_encoder is None and self.student_layers is None
 
-    def student_training(self) -> TrainingOptions:
-        """Return the recipe with the flags that override it."""
-        recipe = RECIPES[self.recipe]
-        given = {key: getattr(self, key) for key in asdict(recipe)}
-        merged = {key: value if value is not None else getattr(recipe, key) for key, value in given.items()}
-        return self.training(**merged)
+    def training(self) -> TrainingOptions:
+        """Return the recipe with the flags that override it, for the student."""
+        flags = same_named(TrainingOptions, self)
+        given = {name: value for name, value in flags.items() if value is not None}
+        return TrainingOptions(**(asdict(RECIPES[self.recipe]) | given))
 
     def teacher_options(self) -> FinetuneOptions:
         """Return the options that fine-tune a new teacher."""
         assert self.teacher_encoder is not None
-        student = self.student_training()
+        student = self.training()
         its_own = {
             "out": self.out / "teacher",
             "model": self.teacher_encoder,

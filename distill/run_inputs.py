@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,57 +16,35 @@ from qa.data.datasets import resolve
 FREE_OPTIONS = ("resume", "cache", "out", "eval_data")
 
 
-@dataclass(frozen=True)
-class RunInputs:
-    """Options and files that decide what a stage makes."""
+def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str | None]) -> None:
+    """Raise BundleError, naming the first difference, unless `bundle` was made of the same inputs.
 
-    options: dict[str, Any]
-    """Values by option, as a manifest records them."""
-    defaults: dict[str, Any]
-    """Values of options that a bundle does not record, because it is older than they are."""
-    data: str
-    """Training questions, by name or path."""
-    models: dict[str, Path]
-    """Bundles that were given, by option."""
+    `options` are a stage's options, and `models` the bundles and other models that these name, by option.
+    """
 
-    @classmethod
-    def of(cls, config: Any, **models: Path | str | None) -> "RunInputs":
-        """Collect them from a stage's options and the models that it starts from."""
-        options = {name: value for name, value in asdict(config).items() if name not in FREE_OPTIONS}
-        defaults = {name: getattr(type(config), name, None) for name in options}
-        given = {name: Path(path) for name, path in models.items() if path}
-        bundles = {name: path for name, path in given.items() if (path / MANIFEST).is_file()}
-        return cls(_recorded(options), _recorded(defaults), config.data, bundles)
+    def differs(made: str) -> BundleError:
+        return BundleError(f"{bundle.path}: made {made}; choose another --out")
 
-    def check(self, bundle: Bundle) -> None:
-        """Raise BundleError, naming the first difference, unless `bundle` was made of the same inputs."""
-        made_with = self.defaults | _recorded(bundle.manifest.config or {})
-        for name, value in self.options.items():
-            if not _same(made_with[name], value):
-                raise BundleError(
-                    f"{bundle.path}: made with {flag_of(name)} {made_with[name]}, not {value}; choose "
-                    "another --out"
-                )
-        for name, value in made_with.items():
-            if value is not None and name not in (*self.options, *FREE_OPTIONS):
-                raise BundleError(
-                    f"{bundle.path}: made with {flag_of(name)} {value}, an option that the command no longer "
-                    "has; choose another --out"
-                )
-        data_sha256 = file_sha256(resolve(self.data, "train"))
-        training_data = bundle.manifest.training_data
-        if training_data is None or training_data.sha256 != data_sha256:
-            raise BundleError(
-                f"{bundle.path}: made of another --data than {self.data} is now; choose another --out"
-            )
-        made_of = {ancestor.sha256 for ancestor in bundle.manifest.ancestors}
-        if bundle.manifest.teacher is not None:
-            made_of.add(bundle.manifest.teacher.sha256)
-        for name, path in self.models.items():
-            if file_sha256(path / MANIFEST) not in made_of:
-                raise BundleError(
-                    f"{bundle.path}: made of another --{name} than {path} is now; choose another --out"
-                )
+    given = {name: value for name, value in asdict(options).items() if name not in FREE_OPTIONS}
+    # An older bundle records no option that is newer than it.
+    defaults = {name: getattr(type(options), name, None) for name in given}
+    made_with = _recorded(defaults) | _recorded(bundle.manifest.config or {})
+    for name, value in _recorded(given).items():
+        if not _same(made_with[name], value):
+            raise differs(f"with {flag_of(name)} {made_with[name]}, not {value}")
+    for name, value in made_with.items():
+        if value is not None and name not in (*given, *FREE_OPTIONS):
+            raise differs(f"with {flag_of(name)} {value}, an option that the command no longer has")
+    training_data = bundle.manifest.training_data
+    if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
+        raise differs(f"of another --data than {options.data} is now")
+    made_of = {ancestor.sha256 for ancestor in bundle.manifest.ancestors}
+    if bundle.manifest.teacher is not None:
+        made_of.add(bundle.manifest.teacher.sha256)
+    for name, path in models.items():
+        manifest = Path(path or "") / MANIFEST
+        if path and manifest.is_file() and file_sha256(manifest) not in made_of:
+            raise differs(f"of another --{name} than {path} is now")
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import json
 
 import torch
 from tokenizers import Tokenizer
+from torch import nn
 
 from distill.training.losses import matching_layer
 from qa.base.cli import check_option
@@ -107,3 +108,20 @@ def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool,
         reason = f"student is {ours} wide and teacher {theirs}"
     if weight > 0 and reason:
         raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")
+
+
+def disable_attention_dropout(model: QAModel) -> None:
+    """Set attention dropout to 0 in place.
+
+    It needs (B, heads, T, T) arrays, which cost a quarter of the speed (docs/results/training.md). What it is
+    worth in F1 was not measured.
+    """
+    for parts in model.encoder.layer_parts():
+        parts.attention_dropout.p = 0.0
+
+
+def disable_dropout(model: QAModel) -> None:
+    """Set all dropout to 0 in place."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.0

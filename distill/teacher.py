@@ -10,11 +10,11 @@ import torch
 from accelerate import Accelerator
 from tokenizers import Tokenizer
 
-from distill.student import check_hidden_states, same_tokens
+from distill.data import DataSplits
+from distill.options import DistillationOptions
+from distill.student import check_hidden_states, disable_dropout, same_tokens
 from distill.training.alignment import Alignment
-from distill.training.dropout import disable_dropout
 from distill.training.objectives import Distillation
-from distill.training.options import DistillationWeights, TrainingOptions
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from distill.training.trainer import AfterStep, Trainer, make_accelerator
@@ -87,38 +87,37 @@ def distillation_trainer(
     student: QAModel,
     teacher: TeacherBundle,
     windows: Sequence[Window],
-    data: Path,
-    *,
-    options: TrainingOptions,
-    weights: DistillationWeights,
-    cache: Path,
+    splits: DataSplits,
+    options: DistillationOptions,
     work: Path,
     name: str,
-    depends_on: dict[str, Any] | None = None,
+    depends_on: dict[str, Any],
     after_step: AfterStep | None = None,
 ) -> Trainer:
-    """Return a trainer that distils `teacher` into `student` on `windows`, cut from the file `data`.
+    """Return a trainer that distils `teacher` into `student` on the windows of `splits`.
 
     A checkpoint is continued only with the same teacher, data, loss and `depends_on`. The student learns
     without dropout, whose noise would bias the logits and states that it is to match. Attention then needs
     no (B, heads, T, T) array either, which halves the memory of a step.
     """
     disable_dropout(student)
+    weights = options.weights()
     depends_on = {
         "teacher": teacher.bundle.sha256,
-        "data": file_sha256(data),
+        "data": file_sha256(splits.train_file),
         "loss": asdict(weights),
-        **(depends_on or {}),
+        **depends_on,
     }
-    accelerator = make_accelerator(options.precision)
+    training = options.training()
+    accelerator = make_accelerator(training.precision)
     # Hidden states are not kept: with them the teacher runs each time, and needs no room for its logits.
-    kept_in = None if weights.hidden_weight > 0 else cache
-    loss = Distillation(teacher.logits(windows, kept_in, options.precision, accelerator), weights)
+    kept_in = None if weights.hidden_weight > 0 else options.cache
+    loss = Distillation(teacher.logits(windows, kept_in, training.precision, accelerator), weights)
     return Trainer(
         student,
         windows,
         loss,
-        options,
+        training,
         work,
         name,
         depends_on,

@@ -7,8 +7,12 @@ from distill.adapter import load_adapter, untrained
 from distill.data import load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
 from distill.options import FinetuneOptions
-from distill.student import standalone_student, student_from_layers
-from distill.training.dropout import disable_attention_dropout, disable_dropout
+from distill.student import (
+    disable_attention_dropout,
+    disable_dropout,
+    standalone_student,
+    student_from_layers,
+)
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
 from qa.base.cli import check_option

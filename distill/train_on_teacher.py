@@ -1,9 +1,8 @@
 """Distil a teacher into a student: what `python -m distill.run` does."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-
-import msgspec
 
 from distill.data import DataSplits, load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
@@ -28,7 +27,6 @@ from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.features import Window
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -50,30 +48,28 @@ def distil(options: DistillOptions) -> Bundle:
 def distilled(options: DistillOptions, making: Making) -> Bundle:
     """Make what is missing of teacher and student, and save the student."""
     options.check_cache()
-    parent = given_student(options)
+    parent = open_model(options.student, format="pytorch") if options.student else None
     teacher, splits = teacher_and_data(options, parent)
-    start = student_start(options, teacher, parent)
+    bundle = teacher.bundle
+    start = student_start(options, lambda: teacher.model, bundle.path, bundle.settings, parent)
     tokenizer = load_tokenizer(start.tokenizer)
     teacher.read(tokenizer, splits.train)
     teacher.check_windows(start.settings)
     teacher.check_hidden_states(start.model, options.hidden_weight)
     windows = training_windows(splits, tokenizer, start.settings)
-    made = prune(start, teacher, windows, options, making.work) if options.prunes else start.made
+    made = Made(teacher=bundle.as_teacher(parent)) if parent else start.made
+    if options.prunes:
+        sample = sample_labelled(windows, options.importance_windows, options.seed)
+        width = prune_by_importance(start.model, teacher.model, sample, options, work=making.work)
+        made = Made(width=width)
+    depends_on = {"student": start.sha256}
     trainer = distillation_trainer(
-        start.model,
-        teacher,
-        windows,
-        splits.train_file,
-        options=options.student_training(),
-        weights=options.weights(),
-        cache=options.cache,
-        work=making.work,
-        name="student",
-        depends_on={"student": start.sha256},
+        start.model, teacher, windows, splits, options, making.work, "student", depends_on
     )
     if trainer.accelerator.is_main_process:
-        announce(teacher.bundle, splits, options)
+        announce(bundle, splits, options)
     trainer.train(options.resume)
+    start = replace(start, parent=parent or bundle, teacher=bundle)
     return making.save(start, splits, made, trainer)
 
 
@@ -86,7 +82,7 @@ def teacher_and_data(options: DistillOptions, parent: Bundle | None) -> tuple[Te
     given = open_model(path, format="pytorch") if path else None
     splits = load_splits(options.data, options.eval_data, parent or given, unlabelled=given is not None)
     if given is None:
-        check_plan(options)
+        check_plan(options, parent)
         given = finetuned(options.teacher_options())
     copied = teacher_in_run(options)
     if copied and copied.exists():
@@ -110,48 +106,15 @@ def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> No
         print(score, flush=True)
 
 
-def check_plan(options: DistillOptions) -> None:
+def check_plan(options: DistillOptions, parent: Bundle | None) -> None:
     """Build the student of an untrained teacher and drop it: errors come before the teacher is fine-tuned."""
     encoder = options.teacher_options().model
     folder = find_encoder(encoder)
     teacher = QAModel(load_encoder(encoder, folder), options.teacher_head, options.activation)
-    parent = given_student(options)
-    settings = options.window_settings(parent.settings if parent else QASettings())
-    teacher.check_windows(settings)
-    if parent:
-        student = QAModel.from_pretrained(parent.path)
-        tokenizer = parent.path
-    else:
-        student, tokenizer = student_for(options, teacher, folder)
-    if options.prunes:
-        check_pruning(student, options, INSTEAD_OF_WIDTH)
-    student.check_windows(settings)
-    one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(tokenizer))
-    check_hidden_states(teacher, student, one_tokenizer, options.hidden_weight)
-
-
-def student_for(
-    options: DistillOptions, teacher_model: QAModel, teacher_folder: Path
-) -> tuple[QAModel, Path]:
-    """Return the untrained student, not yet pruned, and the folder of its tokenizer."""
-    if options.student_encoder is None:
-        n_layers = options.student_layers or len(teacher_model.encoder.layers)
-        return student_from_layers(
-            teacher_model, n_layers, options.student_head, options.seed
-        ), teacher_folder
-    if options.student_encoder in STANDALONE_MODELS:
-        tokenizer = load_tokenizer(teacher_folder)
-        student = standalone_student(options.student_encoder, teacher_model, tokenizer, options.seed)
-        return student, teacher_folder
-    folder = find_encoder(options.student_encoder)
-    encoder = load_encoder(options.student_encoder, folder)
-    head = options.student_head or teacher_model.head_name
-    return QAModel(encoder, head, teacher_model.activation, options.seed), folder
-
-
-def given_student(options: DistillOptions) -> Bundle | None:
-    """Return the bundle that is trained further as the student, if one is given."""
-    return open_model(options.student, format="pytorch") if options.student else None
+    start = student_start(options, lambda: teacher, folder, QASettings(), parent)
+    teacher.check_windows(start.settings)
+    one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(start.tokenizer))
+    check_hidden_states(teacher, start.model, one_tokenizer, options.hidden_weight)
 
 
 def given_teacher(options: DistillOptions) -> Path | None:
@@ -159,38 +122,40 @@ def given_teacher(options: DistillOptions) -> Path | None:
     return None if options.teacher_encoder else options.teacher or shipped(TEACHER, "--teacher")
 
 
-def student_start(options: DistillOptions, teacher: TeacherBundle, parent: Bundle | None) -> Start:
+def student_start(
+    options: DistillOptions,
+    teacher: Callable[[], QAModel],
+    teacher_folder: Path,
+    teacher_settings: QASettings,
+    parent: Bundle | None,
+) -> Start:
     """Return `parent`, to be trained further, or a new student, not yet pruned. OptionError for none."""
-    made = Made()
-    sha256 = None
-    if parent is not None:
-        model = QAModel.from_pretrained(parent.path)
-        tokenizer = parent.path
-        made = Made(teacher=teacher.bundle.as_teacher(parent))
-        sha256 = parent.sha256
+    if parent is None:
+        start = new_student(options, teacher(), teacher_folder, options.window_settings(teacher_settings))
     else:
-        model, tokenizer = student_for(options, teacher.model, teacher.bundle.path)
-        encoder = options.student_encoder
-        if encoder is not None and encoder not in STANDALONE_MODELS:
-            sha256 = file_sha256(tokenizer / "model.safetensors")
-            made = Made(encoder=FileReference(name=encoder, sha256=sha256))
-    made_of = parent or teacher.bundle
-    settings = options.window_settings(made_of.settings)
-    model.check_windows(settings)
+        model = QAModel.from_pretrained(parent.path)
+        settings = options.window_settings(parent.settings)
+        start = Start(model, parent.path, settings, parent, parent.sha256)
+    start.model.check_windows(start.settings)
     if options.prunes:
-        check_pruning(model, options, INSTEAD_OF_WIDTH)
-    return Start(model, tokenizer, settings, made_of, sha256, made, teacher=teacher.bundle)
+        check_pruning(start.model, options, INSTEAD_OF_WIDTH)
+    return start
 
 
-def prune(
-    start: Start, teacher: TeacherBundle, windows: Sequence[Window], options: DistillOptions, work: Path
-) -> Made:
-    """Prune a new student in place, and return how it was made."""
-    width = prune_by_importance(
-        start.model,
-        teacher.model,
-        sample_labelled(windows, options.importance_windows, options.seed),
-        options,
-        work=work,
-    )
-    return msgspec.structs.replace(start.made, width=width)
+def new_student(
+    options: DistillOptions, teacher: QAModel, teacher_folder: Path, settings: QASettings
+) -> Start:
+    """Return a student that is made from the teacher, or from an encoder of its own."""
+    name = options.student_encoder
+    if name is None:
+        n_layers = options.student_layers or len(teacher.encoder.layers)
+        model = student_from_layers(teacher, n_layers, options.student_head, options.seed)
+        return Start(model, teacher_folder, settings, None, None)
+    if name in STANDALONE_MODELS:
+        model = standalone_student(name, teacher, load_tokenizer(teacher_folder), options.seed)
+        return Start(model, teacher_folder, settings, None, None)
+    folder = find_encoder(name)
+    head = options.student_head or teacher.head_name
+    model = QAModel(load_encoder(name, folder), head, teacher.activation, options.seed)
+    encoder = FileReference(name=name, sha256=file_sha256(folder / "model.safetensors"))
+    return Start(model, folder, settings, None, encoder.sha256, Made(encoder=encoder))

@@ -25,6 +25,7 @@ from qa.bundles.bundle import open_bundle
 STEP = re.compile(r"\.venv/bin/python (?:-m torch\.distributed\.run .*?)?(?:-m )?([a-z]+[./][a-z_.]+)(.*)")
 FILES = {"TRAIN": "train.json", "DEV": "dev.json"}
 FETCH = "recipes.fetch_mpnet"  # takes the folder to create
+RANDOM = "recipes.random_encoder"  # takes the name of a size and the folder to create
 WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to create
 MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
@@ -62,6 +63,11 @@ RECIPES = {
         ("rows",),
         {**FILES, "LARGE": "runs/teacher", "TARGET": "cpu"},
         {"benchmarks.compare", "recipes.training_speed"},
+    ),
+    "sizes": (
+        ("rows",),
+        {"ENCODERS": "distilbert-base-uncased", "EXPORTS": "tflite-int8"},
+        {"distill.finetune", "export.tflite", "benchmarks.compare", RANDOM},
     ),
     "search": (
         ("rows", "times"),
@@ -186,8 +192,8 @@ def test_a_step_starts_from_what_an_earlier_one_made(steps):
     """Of the commands that read one bundle and write another; where it goes is --out, or beside the model."""
     made = {"models/teacher", "models/student", "runs/teacher"}  # of the project, and given
     for module, arguments in steps:
-        if module == FETCH:
-            made.update(arguments)
+        if module in (FETCH, RANDOM):
+            made.add(arguments[-1])
             continue
         if module == MOVE:
             bundle, folder = arguments

@@ -200,7 +200,7 @@ def test_only_wings_import_a_wing(wing):
     importers = []
     for path in sources():
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        if not (in_a_wing(module) or module == "qa.data.convert.convert"):  # which chooses one
+        if not in_a_wing(module):
             names = [name for name in imported_modules(path) if name == wing or name.startswith(wing + ".")]
             importers += [f"{module} imports {name}" for name in names]
     assert importers == []

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -54,12 +56,11 @@ def keep_best(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tens
     return kept
 
 
-@dataclass(frozen=True)
-class _Unit:
+class _Unit(NamedTuple):
     """Smallest part that is kept or removed: a head, or a tile of neurons, of one layer."""
 
-    kind: str
-    layer: int
+    layer: list[Tensor]
+    """What the layer keeps of its heads or neurons so far."""
     indices: Tensor
     importance: float
     mb: float
@@ -71,38 +72,24 @@ def best_within(importance: Importance, limit: float, costs: UnitCosts) -> Pruni
     Greedy: the most important unit for its size first, while it fits. Every layer keeps a head and a tile of
     neurons; OptionError when these take more than the limit.
     """
-    needed, others = _units(importance, costs)
-    mb = costs.rest + sum(unit.mb for unit in needed)
+    heads: list[list[Tensor]] = [[] for _ in importance.heads]
+    neurons: list[list[Tensor]] = [[] for _ in importance.neurons]
+    of_heads = ((layer, scores, 1, costs.head) for layer, scores in zip(heads, importance.heads, strict=True))
+    of_neurons = (
+        (layer, scores, NEURON_MULTIPLE, costs.neuron)
+        for layer, scores in zip(neurons, importance.neurons, strict=True)
+    )
+    optional = []
+    mb = costs.rest
+    for layer, scores, size, cost in chain(of_heads, of_neurons):
+        tiles = scores.sort(descending=True, stable=True).indices.split(size)
+        layer.append(tiles[0])
+        mb += len(tiles[0]) * cost
+        optional += [_Unit(layer, tile, float(scores[tile].sum()), len(tile) * cost) for tile in tiles[1:]]
     least = f"at least {mb:.2f}, the size of the model with a head and {NEURON_MULTIPLE} neurons a layer"
     check_option(mb <= limit, "--target-mb", limit, least)
-    kept = list(needed)
-    for unit in sorted(others, key=lambda unit: unit.importance / unit.mb, reverse=True):
+    for unit in sorted(optional, key=lambda unit: unit.importance / unit.mb, reverse=True):
         if mb + unit.mb <= limit:
             mb += unit.mb
-            kept.append(unit)
-
-    def by_layer(kind: str, n_layers: int) -> list[Tensor]:
-        layers = [
-            [u.indices for u in kept if (u.kind, u.layer) == (kind, layer)] for layer in range(n_layers)
-        ]
-        return [torch.cat(indices).sort().values for indices in layers]
-
-    return PruningPlan(by_layer("heads", len(importance.heads)), by_layer("neurons", len(importance.neurons)))
-
-
-def _units(importance: Importance, costs: UnitCosts) -> tuple[list[_Unit], list[_Unit]]:
-    """Return the best head and the best tile of every layer, and all other units."""
-    best = []
-    others = []
-
-    def add(kind: str, layer: int, scores: Tensor, size: int, mb: float) -> None:
-        tiles = scores.sort(descending=True, stable=True).indices.split(size)
-        units = [_Unit(kind, layer, tile, float(scores[tile].sum()), len(tile) * mb) for tile in tiles]
-        best.append(units[0])
-        others.extend(units[1:])
-
-    for layer, scores in enumerate(importance.heads):
-        add("heads", layer, scores, 1, costs.head)
-    for layer, scores in enumerate(importance.neurons):
-        add("neurons", layer, scores, NEURON_MULTIPLE, costs.neuron)
-    return best, others
+            unit.layer.append(unit.indices)
+    return PruningPlan(*([torch.cat(layer).sort().values for layer in layers] for layers in (heads, neurons)))

@@ -8,7 +8,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from distill.training.optimizers import STATE_KEYS, restored_state, state_tensors
+from distill.training.optimizers import STATE_KEYS, restored_state
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
 
@@ -30,8 +30,8 @@ def save_checkpoint(
     tensors: dict[str, Tensor] = {}
     for name, parameter in trained(model):
         tensors[name] = parameter.detach()
-        moments = state_tensors(optimizer, state[parameter])
-        tensors |= {f"{key}.{name}": moment for key, moment in moments.items()}
+        moments = state[parameter]
+        tensors |= {f"{key}.{name}": moments[key] for key in STATE_KEYS[optimizer] if key in moments}
     tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
     write_whole(path, save(tensors, {"step": str(step), "fingerprint": fingerprint}))
 

@@ -44,15 +44,10 @@ def build_optimizer(
     return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
 
 
-def state_tensors(name: str, state: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Return the tensors to keep of one parameter's state."""
-    return {key: state[key] for key in STATE_KEYS[name] if key in state}
-
-
 def restored_state(
     name: str, tensors: Mapping[str, Tensor], step: int, device: torch.device
 ) -> dict[str, Any]:
-    """Return one parameter's state after `step` steps, from the result of `state_tensors`."""
+    """Return one parameter's state after `step` steps, from its tensors by STATE_KEYS."""
     moments = {key: tensor.to(device) for key, tensor in tensors.items()}
     if name == "adafactor":
         return {"step": step, "RMS": 0, **moments}  # RMS is computed anew in every step, before it is used

@@ -1,7 +1,8 @@
 """Add questions without gold answers to SQuAD data: what `python -m distill.unlabelled` does."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,14 @@ from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import data_reference, resolve
-from qa.data.squad import Example, read_json, read_squad, write_squad
+from qa.data.squad import Answer, Example, read_squad, write_squad
 
 if TYPE_CHECKING:
     from distill.unlabelled.words import SimilarWords
+
+
+Article = list[list[Example]]
+"""Questions of each passage of an article."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +69,18 @@ class UnlabelledOptions:
 def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     """Write the file and print how many questions of each sort it has."""
     path = resolve(options.data, "train")
-    read_squad(path)  # checks the whole file, and that all of it is labelled
-    data = read_json(path)
+    articles = [
+        [list(passage) for _, passage in groupby(article, lambda e: e.context)]
+        for _, article in groupby(read_squad(path), lambda e: e.title)
+    ]
     similar = similar_words(options.model) if options.reworded else None
-    articles = data["data"]
     added = [
-        article
-        | {"paragraphs": paragraphs(article["paragraphs"], options, similar, f"{options.seed} {number}")}
+        with_added(article, options, similar, f"{options.seed} {number}")
         for number, article in enumerate(articles)
     ]
     ask_same_kind(articles, added, options)
-    examples = write_squad(options.out, added, data.get("version", ""), data_reference(path))
+    examples = [example for article in added for passage in article for example in passage]
+    write_squad(options.out, examples, data_reference(path))
     n_reworded = sum("-reworded" in example.id for example in examples if example.unlabelled)
     n_unlabelled = sum(example.unlabelled for example in examples)
     n_copies = sum(example.copy_of is not None for example in examples)
@@ -95,78 +101,78 @@ def similar_words(model: Path | None) -> "SimilarWords":
     return SimilarWords.of(QAModel.from_pretrained(bundle.path), bundle.tokenizer)
 
 
-def paragraphs(
-    given: list[dict[str, Any]], options: UnlabelledOptions, similar: "SimilarWords | None", seed: str
-) -> list[dict[str, Any]]:
-    """Return an article's paragraphs with the added questions, then its reworded paragraphs."""
+def with_added(
+    article: Article, options: UnlabelledOptions, similar: "SimilarWords | None", seed: str
+) -> Article:
+    """Return an article's passages with the added questions, then its reworded and its noisy passages."""
     rng = random.Random(seed)
-    questions = [list(paragraph["qas"]) for paragraph in given]
-    reworded: list[dict[str, Any]] = []
-    for place, paragraph in enumerate(given):
-        others = [other for other in range(len(given)) if other != place]
-        for entry in paragraph["qas"]:
+    asked = [list(passage) for passage in article]
+    reworded: Article = []
+    for place, passage in enumerate(article):
+        others = [other for other in range(len(article)) if other != place]
+        for example in passage:
             for number, other in enumerate(rng.sample(others, min(options.passages, len(others))), start=1):
-                questions[other].append(unlabelled(entry, f"passage{number}"))
+                asked[other].append(unlabelled(example, f"passage{number}", article[other][0]))
         for number in range(1, options.reworded + 1):
             assert similar is not None
-            context = similar.replace(paragraph["context"], options.share, rng)
-            qas = [unlabelled(entry, f"reworded{number}") for entry in paragraph["qas"]]
-            reworded.append({"context": context, "qas": qas})
-    copies = Copies(random.Random(f"{seed} copies"))  # of its own: what else is added stays the same
-    for paragraph, qas in zip(given, questions, strict=True):
+            context = similar.replace(passage[0].context, options.share, rng)
+            elsewhere = replace(passage[0], context=context)
+            reworded.append([unlabelled(example, f"reworded{number}", elsewhere) for example in passage])
+    rng = random.Random(f"{seed} copies")  # of its own: what else is added stays the same
+    for passage, questions in zip(article, asked, strict=True):
         for number in range(1, options.typed + 1):
-            qas += [copies.typed(entry, number) for entry in paragraph["qas"]]
-    noisy = [copies.noisy(paragraph, number) for paragraph in given for number in range(1, options.noisy + 1)]
-    return [{**one, "qas": qas} for one, qas in zip(given, questions, strict=True)] + reworded + noisy
+            questions += [copied(e, f"typed{number}", question=typed(e.question, rng)) for e in passage]
+    numbers = range(1, options.noisy + 1)
+    return [*asked, *reworded, *(noisy_copy(passage, n, rng) for passage in article for n in numbers)]
 
 
-class Copies:
-    """Labelled copies of questions and passages."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-
-    def typed(self, entry: dict[str, Any], number: int) -> dict[str, Any]:
-        """Return a question as people type it."""
-        return {**copied(entry, f"typed{number}"), "question": typed(entry["question"], self.rng)}
-
-    def noisy(self, paragraph: dict[str, Any], number: int) -> dict[str, Any]:
-        """Return a passage as it arrives on a phone, with its questions."""
-        answers = [answer for entry in paragraph["qas"] for answer in entry.get("answers", [])]
-        spans = [(a["answer_start"], a["answer_start"] + len(a["text"])) for a in answers]
-        context, moved = noisy(paragraph["context"], spans, self.rng)
-        places = iter(moved)
-        qas = []
-        for entry in paragraph["qas"]:
-            found = [next(places) for _ in entry.get("answers", [])]
-            here = [{"text": context[start:end], "answer_start": start} for start, end in found]
-            qas.append({**copied(entry, f"noisy{number}"), "answers": here})
-        return {"context": context, "qas": qas}
+def noisy_copy(passage: list[Example], number: int, rng: random.Random) -> list[Example]:
+    """Return a passage's questions with their answers, on the passage as it arrives on a phone."""
+    spans = [(a.start, a.start + len(a.text)) for e in passage for a in e.answers]
+    context, moved = noisy(passage[0].context, spans, rng)
+    places = iter(moved)
+    return [
+        copied(
+            e,
+            f"noisy{number}",
+            context=context,
+            answers=tuple(Answer(context[start:end], start) for start, end in islice(places, len(e.answers))),
+        )
+        for e in passage
+    ]
 
 
-def copied(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
-    """Return a question with its answers, under an id of its own."""
-    return {**entry, "id": f"{entry['id']}-{suffix}", "copy_of": entry["id"]}
+def copied(example: Example, suffix: str, **changes: Any) -> Example:
+    """Return a changed question with its answers, under an id of its own."""
+    return replace(example, id=f"{example.id}-{suffix}", copy_of=example.id, **changes)
 
 
-def ask_same_kind(
-    given: list[dict[str, Any]], added: list[dict[str, Any]], options: UnlabelledOptions
-) -> None:
+def ask_same_kind(given: list[Article], added: list[Article], options: UnlabelledOptions) -> None:
     """Add to `added`, in place, each question with passages of other articles of its category."""
     rng = random.Random(f"{options.seed} same kind")
     by_kind: dict[str, dict[int, list[int]]] = {}
-    for article, one in enumerate(given):
-        for place, paragraph in enumerate(one["paragraphs"]):
-            for kind in {entry["category"] for entry in paragraph["qas"] if entry.get("category")}:
-                by_kind.setdefault(kind, {}).setdefault(article, []).append(place)
-    for article, one in enumerate(given):
-        for entry in (entry for paragraph in one["paragraphs"] for entry in paragraph["qas"]):
-            others = sorted(by_kind.get(entry.get("category") or "", {}).keys() - {article})
-            for number, other in enumerate(rng.sample(others, min(options.same_kind, len(others))), start=1):
-                place = rng.choice(by_kind[entry["category"]][other])
-                added[other]["paragraphs"][place]["qas"].append(unlabelled(entry, f"passage{number}k"))
+    for number, article in enumerate(given):
+        for place, passage in enumerate(article):
+            for kind in {e.category for e in passage if e.category}:
+                by_kind.setdefault(kind, {}).setdefault(number, []).append(place)
+    for number, article in enumerate(given):
+        for example in chain(*article):
+            places = by_kind.get(example.category or "", {})
+            others = sorted(places.keys() - {number})
+            for n, other in enumerate(rng.sample(others, min(options.same_kind, len(others))), start=1):
+                place = rng.choice(places[other])
+                asked = unlabelled(example, f"passage{n}k", given[other][place][0])
+                added[other][place].append(asked)
 
 
-def unlabelled(entry: dict[str, Any], suffix: str) -> dict[str, Any]:
-    """Return a question without its answers, under an id of its own."""
-    return {"id": f"{entry['id']}-{suffix}", "question": entry["question"], "answers": [], "unlabelled": True}
+def unlabelled(example: Example, suffix: str, passage: Example) -> Example:
+    """Return a question without its answers, asked of another one's passage, under an id of its own."""
+    return Example(
+        f"{example.id}-{suffix}",
+        passage.title,
+        passage.context,
+        example.question,
+        answers=(),
+        is_impossible=False,
+        unlabelled=True,
+    )

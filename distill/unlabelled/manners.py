@@ -6,57 +6,9 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 # Words that people leave out of a query. Question words that say what is asked for stay.
-LEFT_OUT = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "be",
-        "been",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "had",
-        "has",
-        "have",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "may",
-        "might",
-        "must",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "please",
-        "shall",
-        "should",
-        "that",
-        "the",
-        "their",
-        "there",
-        "they",
-        "this",
-        "to",
-        "was",
-        "we",
-        "were",
-        "what",
-        "which",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
+LEFT_OUT = re.compile(
+    r"an?|and|are|be|been|can|could|did|do|does|for|had|has|have|i|in|is|its?|may|might|must|my|of|on|or|our"
+    r"|please|shall|should|that|the|their|there|they|this|to|was|we|were|what|which|will|with|would|your?"
 )
 LONG_WORD = re.compile(r"[^\W\d_]{4,}")
 SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
@@ -71,7 +23,7 @@ def typed(question: str, rng: random.Random) -> str:
     plain = question.strip().rstrip("?").rstrip().lower()
     manner = rng.choice(("plain", "keywords", "error"))
     if manner == "keywords":
-        kept = [word for word in plain.split() if word.strip(".,;:!") not in LEFT_OUT]
+        kept = [word for word in plain.split() if LEFT_OUT.fullmatch(word.strip(".,;:!")) is None]
         return " ".join(kept).strip(",;") if len(kept) > 1 else plain
     if manner == "error" and (words := list(LONG_WORD.finditer(plain))):
         word = rng.choice(words)

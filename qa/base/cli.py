@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from qa.base.errors import OptionError, PocketQAError
-from qa.base.help import HELP, help_of, subcommand
+from qa.base.help import HELP, help_of
 from qa.base.quiet import quiet_libraries
 
 EXIT_USER_ERROR = 2
@@ -83,7 +83,7 @@ def run_with(
     arguments: Sequence[str] | None = None,
     program: str | None = None,
 ) -> None:
-    """Parse `options`, a dataclass or a union of subcommands, from the command line and call the work.
+    """Parse `options`, a dataclass, from the command line and call the work.
 
     `work` returns the function to call: it is only asked for one once the options are sound. A user's error
     ends the process with one line and exit code 2. `arguments` default to those of the process. `program` is
@@ -101,7 +101,7 @@ def run_with(
     try:
         with errors_on_one_line():
             _check_arguments(arguments)
-            options, program, arguments = subcommand(options, program or _program(), arguments)
+            program = program or _program()
             if set(HELP) & set(arguments):
                 print(help_of(options, program), end="", flush=True)
                 sys.exit(0)
@@ -115,7 +115,7 @@ def run_with(
 def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:
     """Return the words that belong to no option before all options: argparse finds them in one place only."""
     values = {flag: action.nargs for action in parser._actions for flag in action.option_strings}
-    if "--" in arguments or any(isinstance(action.choices, dict) for action in parser._actions):
+    if "--" in arguments:
         return arguments
     words = []
     given = []

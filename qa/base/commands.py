@@ -28,92 +28,71 @@ class Command:
     """
 
     typed: str
-    """Words that a user types after `python`: -m and a module, or a file."""
+    """Words that a user types after `python`: -m and a module, or a file; a word where it has several."""
     options: str
-    """Dataclass of the options, or a union of subcommands, as module:name."""
+    """Dataclass of the options, as module:name."""
     work: str
     """Function of the options, as module:name."""
 
     @property
     def module(self) -> str:
-        """Module whose docstring explains the command."""
-        if self.typed.startswith("-m "):
-            return self.typed.removeprefix("-m ")
-        return self.typed.removesuffix(".py").replace("/", ".")
+        """What a user types after `python -m`: a module, and a word where it has several commands."""
+        return self.typed.removeprefix("-m ").removesuffix(".py").replace("/", ".")
+
+
+def _in_one_file(module: str, options: str, work: str, typed: str = "") -> Command:
+    """Return a command whose options and work are in one module; a user types `typed`, or that module."""
+    return Command(f"-m {typed or module}", f"{module}:{options}", f"{module}:{work}")
 
 
 COMMANDS = {
-    "ask": Command("-m qa.ask", "qa.ask:AskOptions", "qa.ask:ask_and_exit"),
-    "evaluate": Command("-m qa.evaluate", "qa.evaluate:EvaluateOptions", "qa.evaluate:evaluate"),
+    "ask": _in_one_file("qa.ask", "AskOptions", "ask_and_exit"),
+    "evaluate": _in_one_file("qa.evaluate", "EvaluateOptions", "evaluate"),
     "fit": Command("-m benchmarks.fit", "benchmarks.fit:FitOptions", "benchmarks.fit_and_compare:fit"),
-    "sample": Command("-m qa.data.sample", "qa.data.sample:SampleOptions", "qa.data.sample:write_sample"),
-    "convert": Command(
-        "-m qa.data.convert", "qa.data.convert.convert:Options", "qa.data.convert.convert:convert"
+    "sample": _in_one_file("qa.data.sample", "SampleOptions", "write_sample"),
+    "convert rows": _in_one_file(
+        "qa.data.convert.rows", "RowsOptions", "convert_rows", "qa.data.convert rows"
     ),
-    "augment": Command(
-        "-m qa.data.augment",
-        "qa.data.augment.augment:AugmentOptions",
-        "qa.data.augment.augment:write_augmented",
+    "convert triviaqa": _in_one_file(
+        "qa.data.convert.triviaqa", "TriviaQAOptions", "convert_triviaqa", "qa.data.convert triviaqa"
     ),
-    "checkpoint": Command(
-        "-m qa.bundles.hf_import",
-        "qa.bundles.hf_import:CheckpointOptions",
-        "qa.bundles.hf_import:import_model",
+    "convert olp": _in_one_file("qa.data.convert.olp", "OLPOptions", "convert_olp", "qa.data.convert olp"),
+    "augment": _in_one_file(
+        "qa.data.augment.augment", "AugmentOptions", "write_augmented", "qa.data.augment"
     ),
+    "checkpoint": _in_one_file("qa.bundles.hf_import", "CheckpointOptions", "import_model"),
     "finetune": Command(
         "-m distill.finetune", "distill.options:FinetuneOptions", "distill.train_on_gold:finetune"
     ),
-    "average": Command("-m distill.average", "distill.average:AverageOptions", "distill.average:average"),
-    "adapter": Command(
-        "-m distill.adapter", "distill.adapter:AdapterOptions", "distill.adapter:apply_adapter"
-    ),
-    "logits": Command("-m distill.logits", "distill.logits:LogitsOptions", "distill.logits:compute_logits"),
-    "unlabelled": Command(
-        "-m distill.unlabelled",
-        "distill.unlabelled.make:UnlabelledOptions",
-        "distill.unlabelled.make:add_unlabelled",
+    "average": _in_one_file("distill.average", "AverageOptions", "average"),
+    "adapter": _in_one_file("distill.adapter", "AdapterOptions", "apply_adapter"),
+    "logits": _in_one_file("distill.logits", "LogitsOptions", "compute_logits"),
+    "unlabelled": _in_one_file(
+        "distill.unlabelled.make", "UnlabelledOptions", "add_unlabelled", "distill.unlabelled"
     ),
     "distill": Command("-m distill.run", "distill.options:DistillOptions", "distill.train_on_teacher:distil"),
     "prune": Command("-m compress.prune", "compress.options:PruneOptions", "compress.prune.prune:prune"),
     "qat": Command("-m compress.qat", "compress.options:QATOptions", "compress.qat.train:train"),
-    "quantize-embeddings": Command(
-        "-m compress.embeddings",
-        "compress.embeddings:EmbeddingsOptions",
-        "compress.embeddings:quantize_embeddings",
-    ),
-    "cast": Command("-m compress.cast", "compress.cast:CastOptions", "compress.cast:cast"),
+    "quantize-embeddings": _in_one_file("compress.embeddings", "EmbeddingsOptions", "quantize_embeddings"),
+    "cast": _in_one_file("compress.cast", "CastOptions", "cast"),
     "export onnx": Command("-m export.onnx", "export.options:OnnxOptions", "export.onnx.exporter:export"),
     "export tflite": Command(
         "-m export.tflite", "export.options:TFLiteOptions", "export.tflite.exporter:export"
     ),
-    "export android": Command(
-        "-m export.android", "export.android.check:AndroidOptions", "export.android.check:check_or_push"
+    "export android": _in_one_file(
+        "export.android.check", "AndroidOptions", "check_or_push", "export.android"
     ),
     "export web": Command("-m export.web", "export.options:WebOptions", "export.web.publish:publish"),
-    "tune": Command("-m export.tune", "export.tune:TuneOptions", "export.tune:tune"),
+    "tune": _in_one_file("export.tune", "TuneOptions", "tune"),
     "compare": Command(
         "benchmarks/compare.py", "benchmarks.options:CompareOptions", "benchmarks.measure_and_show:compare"
     ),
-    "phone": Command(
-        "-m benchmarks.phone", "benchmarks.phone:PhoneOptions", "benchmarks.phone:measure_on_phone"
-    ),
-    "table": Command("-m benchmarks.table", "benchmarks.table:TableOptions", "benchmarks.table:print_tables"),
-    "differences": Command(
-        "-m benchmarks.differences",
-        "benchmarks.differences:DifferencesOptions",
-        "benchmarks.differences:print_differences",
-    ),
-    "curves": Command(
-        "-m benchmarks.curves", "benchmarks.curves:CurvesOptions", "benchmarks.curves:print_curves"
-    ),
-    "reliability": Command(
-        "-m benchmarks.reliability",
-        "benchmarks.reliability:ReliabilityOptions",
-        "benchmarks.reliability:print_reliability",
-    ),
-    "completion": Command(
-        "-m qa.base.completion", "qa.base.completion:CompletionOptions", "qa.base.completion:print_completion"
-    ),
+    "phone": _in_one_file("benchmarks.phone", "PhoneOptions", "measure_on_phone"),
+    "table": _in_one_file("benchmarks.table", "TableOptions", "print_tables"),
+    "differences": _in_one_file("benchmarks.differences", "DifferencesOptions", "print_differences"),
+    "curves": _in_one_file("benchmarks.curves", "CurvesOptions", "print_curves"),
+    "reliability": _in_one_file("benchmarks.reliability", "ReliabilityOptions", "print_reliability"),
+    "completion": _in_one_file("qa.base.completion", "CompletionOptions", "print_completion"),
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"
 
@@ -130,7 +109,7 @@ def source_of(module: str) -> Path:
 
 def summary(name: str) -> str:
     """Return the first paragraph of the docstring of a command's module without importing it."""
-    source = source_of(COMMANDS[name].module).read_text(encoding="utf-8")
+    source = source_of(COMMANDS[name].module.replace(" ", ".")).read_text(encoding="utf-8")
     paragraph = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
     return " ".join(paragraph.split())
 
@@ -188,22 +167,22 @@ def run_command(name: str, arguments: Sequence[str] | None = None, program: str 
     run_with(options, lambda: resolve_name(command.work), arguments, program)
 
 
-def main() -> None:
-    """Run the command that the command line names, or list all."""
-    words = sys.argv[1:]
+def main(group: str = "") -> None:
+    """Run the command that the command line names, in `group` where one is given, or list all."""
+    words = [group, *sys.argv[1:]] if group else sys.argv[1:]
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
-    group = f"{words[0]} " if len(words) == 2 and words[1] in HELP else "no group"
-    is_group = any(name.startswith(group) for name in COMMANDS)
+    listed = f"{words[0]} " if len(words) == 2 and words[1] in HELP else "no group"
+    is_group = any(name.startswith(listed) for name in COMMANDS)
     with errors_on_one_line():
         if not words or words[0] in HELP or is_group:
-            print(overview(group if is_group else ""), flush=True)
+            print(overview(listed if is_group else ""), flush=True)
             return
         if words[0] == "--version":
             print(version())
             return
         name, arguments = split_command(words)
-    run_command(name, arguments, f"pocketqa {name}")
+    run_command(name, arguments, f"python {COMMANDS[name].typed}" if group else f"pocketqa {name}")
 
 
 if __name__ == "__main__":

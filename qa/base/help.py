@@ -3,7 +3,6 @@
 import re
 import shutil
 import textwrap
-from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, TypeVar, get_args, get_type_hints
 
@@ -18,36 +17,11 @@ INDENT = 6
 NO_VALUE = re.compile(r" ?\(default: (None|False|)\)| ?\((required|repeatable)\)")
 
 
-def subcommand(options: Any, program: str, arguments: Sequence[str]) -> tuple[Any, str, Sequence[str]]:
-    """Return the options, the program and the arguments of the subcommand that the first argument names.
-
-    They stay as they are when `options` is no union of subcommands, or none is named.
-    """
-    for kind in get_args(options):
-        if arguments and _name_of(kind) == arguments[0]:
-            return kind.__origin__, f"{program} {arguments[0]}", arguments[1:]
-    return options, program, arguments
-
-
 def help_of(options: Any, program: str) -> str:
-    """Return the help of a command; `options` is the type of its options, or a union of subcommands."""
+    """Return the help of a command with `options`, a dataclass: its options by group."""
     import tyro
 
     parser: Any = tyro.extras.get_parser(options, prog=program)
-    subcommands = next((a.choices for a in parser._actions if isinstance(a.choices, dict)), {})
-    if subcommands:
-        entries = [f"  {name}\n{_paragraph(sub.description, INDENT)}" for name, sub in subcommands.items()]
-        return f"usage: {program} [-h] {'|'.join(subcommands)} [OPTIONS]\n\nsubcommands:\n{''.join(entries)}"
-    return _format(parser, program, options)
-
-
-def _name_of(subcommand: Any) -> str | None:
-    """Return the name that a member of a union has on the command line."""
-    return next((m.name for m in getattr(subcommand, "__metadata__", ()) if hasattr(m, "name")), None)
-
-
-def _format(parser: Any, program: str, options: Any) -> str:
-    """Format the options of a parser by group."""
     hints = get_type_hints(options, include_extras=True)
     experts = {name for name, hint in hints.items() if EXPERT in get_args(hint)}
     required = {f.name for f in fields(options) if f.default is MISSING and f.default_factory is MISSING}

@@ -44,6 +44,7 @@ KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa
 CONVERSION = 2
 
 NAMED = (*SHIPPED, *SQUAD_FILES)
+PARTS = ("train", "dev")
 
 
 def cache_folder() -> Path:
@@ -105,18 +106,9 @@ def data_reference(path: Path) -> dict[str, Any]:
 
     For a sample of another file, or one with added questions, `made_from` is the reference of that file.
     """
-    names = KNOWN_FILES | {
-        sha256: name for name, files in SQUAD_FILES.items() for _, sha256 in files.values()
-    }
-    names |= {
-        _content_sha256(Path(file.format(split))): name
-        for name, file in SHIPPED.items()
-        for split in ("train", "dev")
-    }
-    names[_content_sha256(EVERYDAY_HELD_OUT)] = EVERYDAY
     reference: dict[str, Any] = {"name": path.name, "sha256": file_sha256(path)}
-    if dataset := names.get(_content_sha256(path)):
-        reference["dataset"] = dataset
+    if known := _known_parts().get(_content_sha256(path)):
+        reference["dataset"] = known[1]
     elif made_from := _made_from(read_json(path)):
         reference["made_from"] = made_from
     return reference
@@ -136,20 +128,29 @@ def _made_from(root: Any) -> dict[str, Any] | None:
 
 def check_not_dev(path: Path, flag: str) -> None:
     """Raise OptionError for the dev or held-out part of a named data set, or a sample of it."""
-    parts = {files["dev"][1]: f"dev part of {name}" for name, files in SQUAD_FILES.items()}
-    shipped = {Path(file.format("dev")): f"dev part of {name}" for name, file in SHIPPED.items()}
-    for file, part in {**shipped, EVERYDAY_HELD_OUT: f"held-out part of {EVERYDAY}"}.items():
-        parts |= dict.fromkeys((_content_sha256(file), file_sha256(file)), part)
     hashes = [_content_sha256(path)]
     source = _made_from(read_json(path))
     while source is not None:
         hashes.append(source["sha256"])
         source = source.get("made_from")
-    for part in filter(None, map(parts.get, hashes)):
-        name = part.split()[-1]
-        raise OptionError(
-            f"{flag} {path}: is of the {part}, on which models are judged; train on {flag} {name}"
-        )
+    parts = _known_parts()
+    for part, name in (parts[sha256] for sha256 in hashes if sha256 in parts):
+        if part != "train":
+            raise OptionError(
+                f"{flag} {path}: is of the {part} part of {name}, on which models are judged; train on "
+                f"{flag} {name}"
+            )
+
+
+def _known_parts() -> dict[str, tuple[str, str]]:
+    """Return the part and the name of known data sets, by the SHA-256 of their files and of their content."""
+    parts = {sha256: ("train", name) for sha256, name in KNOWN_FILES.items()}
+    for name, files in SQUAD_FILES.items():
+        parts |= {sha256: (part, name) for part, (_, sha256) in files.items()}
+    shipped = {Path(file.format(part)): (part, name) for name, file in SHIPPED.items() for part in PARTS}
+    for file, part in {**shipped, EVERYDAY_HELD_OUT: ("held-out", EVERYDAY)}.items():
+        parts |= dict.fromkeys((_content_sha256(file), file_sha256(file)), part)
+    return parts
 
 
 def _content_sha256(path: Path) -> str:

@@ -10,7 +10,7 @@ on every machine.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
@@ -18,7 +18,7 @@ from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import data_reference, resolve
-from qa.data.squad import read_json, read_squad, write_squad
+from qa.data.squad import read_squad, write_squad
 
 
 @dataclass(frozen=True)
@@ -42,36 +42,17 @@ class SampleOptions:
         check_writable(self.out, "--out")
 
 
-def sample(articles: list[dict[str, Any]], n_all: int, n: int) -> list[dict[str, Any]]:
-    """Return the articles with `n` of their `n_all` questions, evenly spaced, without empty passages."""
-    chosen = set(evenly(n_all, n))
-    number = 0
-    kept = []
-    for article in articles:
-        paragraphs = []
-        for paragraph in article["paragraphs"]:
-            questions = [one for place, one in enumerate(paragraph["qas"], start=number) if place in chosen]
-            number += len(paragraph["qas"])
-            if questions:
-                paragraphs.append({**paragraph, "qas": questions})
-        if paragraphs:
-            kept.append({**article, "paragraphs": paragraphs})
-    return kept
-
-
 def write_sample(options: SampleOptions) -> None:
     """Read, choose, write, and print the result."""
     path = resolve(options.data, options.split)
     more = [resolve(name, options.split) for name in options.add]
     check_not_an_input(options.out, "--out", [path, *more])
-    n_all = len(read_squad(path))  # which checks the whole file
-    data = read_json(path)
-    articles = sample(data["data"], n_all, options.questions)
-    n_added = sum(len(read_squad(file, unlabelled=True)) for file in more)
-    articles += [article for file in more for article in read_json(file)["data"]]
-    found = write_squad(options.out, articles, data.get("version", ""), data_reference(path))
-    added = f", and {n_added:,} added" if more else ""
-    print(f"{options.out}: {len(found) - n_added:,} of {n_all:,} questions{added}")
+    examples = read_squad(path)
+    chosen = [examples[i] for i in evenly(len(examples), options.questions)]
+    added = [example for file in more for example in read_squad(file, unlabelled=True)]
+    write_squad(options.out, chosen + added, data_reference(path))
+    and_added = f", and {len(added):,} added" if more else ""
+    print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
     if options.split == "dev":
         say_next_scoring(options.out)
     else:

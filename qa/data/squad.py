@@ -5,7 +5,9 @@ import json
 import re
 import sys
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -199,29 +201,58 @@ def _text(owner: object, key: str, where: str) -> str:
     return owner[key]
 
 
+def grouped(examples: Iterable[Example]) -> list[Example]:
+    """Return the questions by article and passage, both in the order in which they first occur."""
+    places: dict[tuple[str, ...], int] = {}
+
+    def place(e: Example) -> tuple[int, int]:
+        article = places.setdefault((e.title,), len(places))
+        return article, places.setdefault((e.title, e.context), len(places))
+
+    return sorted(examples, key=place)
+
+
 def write_squad(
     path: Path,
-    articles: list[dict[str, Any]],
-    version: str,
+    examples: Iterable[Example],
     made_from: dict[str, Any] | None = None,
     log: tuple[Path, str] | None = None,
-) -> list[Example]:
-    """Write articles as SQuAD JSON and return what `read_squad` makes of them; what it refuses is not
-    kept.
+) -> None:
+    """Write questions as SQuAD JSON, in their order; what `read_squad` refuses is not kept.
 
     `made_from` is the reference (qa.data.datasets.data_reference) of the file whose questions these are.
-    `log` is a second file with its text, written only when the articles have been read back.
+    `log` is a second file with its text, written only when the questions have been read back.
     """
-    read: list[Example] = []
 
     def check(partial: Path) -> None:
-        read.extend(read_squad(partial, unlabelled=True))
+        read_squad(partial, unlabelled=True)
         if log is not None:
             write_whole(*log)
 
-    root = {"version": version, **({"made_from": made_from} if made_from else {}), "data": articles}
-    write_whole(path, json.dumps(root, ensure_ascii=False).encode(), check)
-    return read
+    write_whole(path, squad_json(examples, made_from), check)
+
+
+def squad_json(examples: Iterable[Example], made_from: dict[str, Any] | None = None) -> bytes:
+    """Return questions as SQuAD JSON; those that follow each other share their article and passage."""
+    articles = [
+        {
+            "title": title,
+            "paragraphs": [
+                {"context": context, "qas": list(map(_entry, same))}
+                for context, same in groupby(article, lambda e: e.context)
+            ],
+        }
+        for title, article in groupby(examples, lambda e: e.title)
+    ]
+    root = {"version": "v2.0", **({"made_from": made_from} if made_from else {}), "data": articles}
+    return json.dumps(root, ensure_ascii=False).encode()
+
+
+def _entry(e: Example) -> dict[str, Any]:
+    answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
+    entry = {"id": e.id, "question": e.question, "answers": answers, "is_impossible": e.is_impossible}
+    more = {"category": e.category, "copy_of": e.copy_of, "unlabelled": e.unlabelled or None}
+    return entry | {name: value for name, value in more.items() if value is not None}
 
 
 def read_predictions(path: Path) -> dict[str, str]:

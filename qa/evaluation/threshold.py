@@ -5,14 +5,12 @@ in the bundle, so that an export can tune the threshold with its own logits.
 """
 
 import gzip
-import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,7 +22,7 @@ from qa.bundles.bundle import HELD_OUT
 from qa.bundles.manifest import FileReference, Tuning
 from qa.data.datasets import data_reference
 from qa.data.metrics import gain_of_answering, has_answer
-from qa.data.squad import Example, read_squad
+from qa.data.squad import Example, read_squad, squad_json
 from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled
 from qa.evaluation.calibration import fit_calibration
 from qa.evaluation.predict import answer_text, predict
@@ -110,13 +108,8 @@ def save_held_out(examples: Sequence[Example], folder: Path) -> None:
     """Write at most 1,000 evenly chosen held-out questions as a SQuAD file; no file when there are none."""
     if not examples:
         return
-    data: list[dict[str, Any]] = []
-    for e in (examples[i] for i in evenly(len(examples), HELD_OUT_QUESTIONS)):
-        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        question = {"id": e.id, "question": e.question, "answers": answers, "is_impossible": e.is_impossible}
-        data.append({"title": e.title, "paragraphs": [{"context": e.context, "qas": [question]}]})
-    raw = json.dumps({"version": "held out of training", "data": data}, ensure_ascii=False).encode()
-    (folder / HELD_OUT).write_bytes(gzip.compress(raw, mtime=0))
+    chosen = [examples[i] for i in evenly(len(examples), HELD_OUT_QUESTIONS)]
+    (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(chosen), mtime=0))
 
 
 def read_held_out(folder: Path) -> list[Example]:

@@ -36,18 +36,17 @@ def hub_config(config: PretrainedConfig) -> dict[str, Any]:
 
 def to_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
     """Return the weights of a model with a `linear` head under transformers' names."""
-    names = {_OWN_ENCODER: model_type, _OWN_HEAD: HEAD}
-    return {_renamed(name, names): tensor for name, tensor in tensors.items()}
+    return _renamed(tensors, {_OWN_ENCODER: model_type, _OWN_HEAD: HEAD})
 
 
 def from_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
     """Return the same weights under our names; our names stay."""
-    names = {model_type: _OWN_ENCODER, HEAD: _OWN_HEAD}
-    return {_renamed(name, names): tensor for name, tensor in tensors.items()}
+    return _renamed(tensors, {model_type: _OWN_ENCODER, HEAD: _OWN_HEAD})
 
 
-def _renamed(name: str, prefixes: Mapping[str, str]) -> str:
-    for old, new in prefixes.items():
-        if name.startswith(old + "."):
-            return new + name.removeprefix(old)
-    return name
+def _renamed(tensors: Mapping[str, Tensor], prefixes: Mapping[str, str]) -> dict[str, Tensor]:
+    renamed = {}
+    for name, tensor in tensors.items():
+        prefix = next((prefix for prefix in prefixes if name.startswith(f"{prefix}.")), "")
+        renamed[prefixes.get(prefix, "") + name.removeprefix(prefix)] = tensor
+    return renamed

@@ -11,13 +11,14 @@ from distill.options import DistillOptions
 from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
 from distill.student import student_from_layers
-from distill.train_on_teacher import student_for
+from distill.train_on_teacher import new_student
 from distill.training.batches import model_inputs, to_tensors
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.trainer import Trainer
 from qa.models.heads import build_head
 from qa.models.model import QAModel
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -91,6 +92,6 @@ def test_a_named_head_and_that_of_another_encoder_are_fresh_even_if_they_are_the
         {"student_encoder": encoder},
         {"student_encoder": encoder, "student_head": head},
     ):
-        student, _ = student_for(DistillOptions(seed=7, **options), teacher, bundle)
+        student = new_student(DistillOptions(seed=7, **options), teacher, bundle, QASettings()).model
         assert same_weights(student.head, fresh)
         assert not same_weights(student.head, teacher.head)

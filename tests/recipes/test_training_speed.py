@@ -140,21 +140,6 @@ def test_the_table_and_the_results_of_a_run_with_a_failing_case(config, monkeypa
     assert "--rows" in ours.command
 
 
-def test_from_five_rounds_on_a_ratio_has_an_interval(config, monkeypatch, capsys):
-    monkeypatch.setattr(script, "ProcessPoolExecutor", Pool)
-    speeds = {"transformers": iter([2.0] * 5), "fine-tune": iter([4.0, 4.0, 6.0, 6.0, 10.0])}
-    monkeypatch.setattr(Pool, "speeds", speeds)
-    with pytest.raises(SystemExit) as stop:
-        script.main(config(cases=tuple(speeds), rounds=5))
-    assert stop.value.code == 0
-    x, ends = next(
-        line for line in capsys.readouterr().out.splitlines() if "gold" in line and "x (" in line
-    ).split()[-3:-1]
-    low, high = map(float, ends.strip("()").split("–"))
-    assert x == "3.00x"
-    assert 2 <= low < 3 < high <= 5
-
-
 def test_every_case_is_divided_by_one_of_the_same_loss_with_one_difference():
     for name, case in script.CASES.items():
         if case.over:
@@ -167,26 +152,8 @@ def test_every_case_is_divided_by_one_of_the_same_loss_with_one_difference():
 
 @pytest.mark.system
 def test_the_command_measures_each_case_in_a_process_of_its_own(make_bundle):
-    words = [
-        "--teacher",
-        make_bundle(),
-        "--student-layers",
-        1,
-        "--batch-size",
-        2,
-        "--steps",
-        1,
-        "--rounds",
-        1,
-    ]
-    words = [
-        sys.executable,
-        ROOT / "recipes/training_speed.py",
-        *words,
-        "--cases",
-        "transformers",
-        "fine-tune",
-    ]
+    options = "--student-layers 1 --batch-size 2 --steps 1 --rounds 1 --cases transformers fine-tune"
+    words = [sys.executable, ROOT / "recipes/training_speed.py", "--teacher", make_bundle(), *options.split()]
     done = subprocess.run([*map(str, words)], capture_output=True, text=True, check=True)
     assert "round 1, fine-tune: " in done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[3:5]] == ["transformers", "fine-tune"]

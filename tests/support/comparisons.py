@@ -9,6 +9,7 @@ import numpy as np
 
 from qa.bundles.bundle import MANIFEST, SETTINGS, new_bundle
 from qa.bundles.manifest import StageRecord
+from qa.data.squad import grouped, write_squad
 from qa.evaluation.threshold import save_held_out
 from qa.text.features import collate
 
@@ -27,19 +28,7 @@ def write_data(path, paragraphs):
 
 def write_examples(path, examples):
     """Write a SQuAD file of examples; return its path."""
-    articles = {}
-    for e in examples:
-        qa = {"id": e.id, "question": e.question, "is_impossible": e.is_impossible}
-        qa["answers"] = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        articles.setdefault(e.title, {}).setdefault(e.context, []).append(qa)
-    data = [
-        {
-            "title": title,
-            "paragraphs": [{"context": context, "qas": qas} for context, qas in passages.items()],
-        }
-        for title, passages in articles.items()
-    ]
-    path.write_text(json.dumps({"version": "test", "data": data}), encoding="utf-8")
+    write_squad(path, grouped(examples))
     return path
 
 

@@ -1,4 +1,4 @@
-"""The command that docs or recipes type, by its module."""
+"""The command that docs or recipes type, by its module, with a word where the module has several."""
 
 from pkgutil import resolve_name
 
@@ -12,5 +12,5 @@ def command_of(module):
 
 
 def options_of(module):
-    """Its options: a dataclass, or a union of subcommands."""
+    """Its options: a dataclass."""
     return resolve_name(COMMANDS[command_of(module)].options)

@@ -1,8 +1,6 @@
 """Rows, answers and a data file as a comparison leaves them: three models on a CPU, and ARM, a phone, a
 failure, odd text."""
 
-import json
-
 from benchmark_results import LITERT, ORT, TORCH, failure, on_phone, on_target, scored, timed
 
 from benchmarks.measure.accuracy import answers_path, save_answers
@@ -10,7 +8,7 @@ from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Machine
 from qa.base.files import file_sha256
 from qa.data.metrics import evaluate_predictions
-from qa.data.squad import read_squad
+from qa.data.squad import Answer, Example, read_squad, write_squad
 
 ODD_NAME = "<b>bold</b> & Zürich 東京 \u202e\u2028\U0001f600 int8"
 ODD_QUESTION = "Whose <i>tag</i> & which \u202eway?"
@@ -46,14 +44,12 @@ ANSWERS = {
 
 def write_data(path):
     """Seven questions on three passages of 26, 150 and 7 words."""
-    articles = []
-    for number, (context, asked) in enumerate(PASSAGES.items()):
-        qas = [
-            {"id": qid, "question": text, "answers": [{"text": gold, "answer_start": context.index(gold)}]}
-            for qid, text, gold in asked
-        ]
-        articles.append({"title": f"Article_{number}", "paragraphs": [{"context": context, "qas": qas}]})
-    path.write_text(json.dumps({"version": "1.1", "data": articles}, ensure_ascii=False), encoding="utf-8")
+    examples = [
+        Example(qid, f"Article_{n}", context, text, (Answer(gold, context.index(gold)),), is_impossible=False)
+        for n, (context, asked) in enumerate(PASSAGES.items())
+        for qid, text, gold in asked
+    ]
+    write_squad(path, examples)
     return path
 
 

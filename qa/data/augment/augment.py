@@ -3,11 +3,11 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
@@ -16,7 +16,7 @@ from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import check_out, log_path, tsv
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import normalize_answer
-from qa.data.squad import Example, read_json, read_squad, write_squad
+from qa.data.squad import Example, grouped, read_squad, write_squad
 
 LOG_SUFFIX = ".added.tsv"
 N_PASSAGES = 20  # passages tried for a question before it is left out; a frequent answer stands in many
@@ -53,15 +53,19 @@ class AugmentOptions:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An added question: what it is, which passage it is asked of, and what was changed."""
+    """An added question: of what kind it is, which one it was made from, and what was changed."""
 
-    id: str
-    question: str
-    context: str
+    example: Example
     kind: str
     source: Example
     old: str
     new: str
+
+
+def unanswerable(example: Example, kind: str, **changes: Any) -> Example:
+    """Return a changed question, which has no answer, under an id of its own."""
+    e = replace(example, **changes)
+    return Example(f"{e.id}-{kind}", e.title, e.context, e.question, answers=(), is_impossible=True)
 
 
 def holds_answer(context: str, example: Example) -> bool:
@@ -74,9 +78,8 @@ def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) 
     """Ask the question of another article's passage, (title, context); None when none of 20 suits."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         if title != example.title and not holds_answer(context, example):
-            return Added(
-                f"{example.id}-swapped", example.question, context, "swapped", example, example.title, title
-            )
+            asked = unanswerable(example, "swapped", title=title, context=context)
+            return Added(asked, "swapped", example, example.title, title)
     return None
 
 
@@ -142,7 +145,8 @@ def replace_noun(example: Example, candidates: list[Noun], rng: random.Random) -
             if article := re.search(r"\b([Aa])n? $", before):
                 before = before[: article.start()] + article[1] + ("n " if new[0].lower() in "aeiou" else " ")
             question = before + new + example.question[old.end :]
-            return Added(f"{example.id}-noun", question, example.context, "noun", example, old.text, new)
+            asked = unanswerable(example, "noun", question=question)
+            return Added(asked, "noun", example, old.text, new)
     return None
 
 
@@ -162,38 +166,14 @@ def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
             candidates[example.context] = nouns(example.context)
         return replace_noun(example, candidates[example.context], rng)
 
-    added = list(
-        _take(n_added // 2, (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1), ids)
-    )
+    def is_new(added: Added | None) -> TypeGuard[Added]:
+        return added is not None and added.example.id not in ids
+
+    swapped = (swap(e, passages, rng) for e in sources if articles_asked[e.question] == 1)
+    added = list(islice(filter(is_new, swapped), n_added // 2))
     used = {a.source.id for a in added}
-    return added + list(_take(n_added - n_added // 2, (changed(e) for e in sources if e.id not in used), ids))
-
-
-def _take(n: int, made: Iterator[Added | None], ids: set[str]) -> Iterator[Added]:
-    while n > 0 and (new := next(made, ...)) is not ...:
-        if new is not None and new.id not in ids:
-            n -= 1
-            yield new
-
-
-def with_added(articles: list[dict[str, Any]], added: list[Added]) -> list[dict[str, Any]]:
-    """Return the articles of a SQuAD file with the added questions in their passages."""
-    by_context: dict[str, list[Added]] = {}
-    for new in added:
-        by_context.setdefault(new.context, []).append(new)
-    result = []
-    for article in articles:
-        paragraphs = []
-        for paragraph in article["paragraphs"]:
-            qas = [
-                qa | {"answers": qa.get("answers", []), "is_impossible": qa.get("is_impossible", False)}
-                for qa in paragraph["qas"]
-            ]
-            for new in by_context.pop(paragraph["context"], []):
-                qas.append({"id": new.id, "question": new.question, "answers": [], "is_impossible": True})
-            paragraphs.append(paragraph | {"qas": qas})
-        result.append(article | {"paragraphs": paragraphs})
-    return result
+    with_other_noun = (changed(e) for e in sources if e.id not in used)
+    return added + list(islice(filter(is_new, with_other_noun), n_added - n_added // 2))
 
 
 def write_augmented(options: AugmentOptions) -> list[Added]:
@@ -208,10 +188,12 @@ def write_augmented(options: AugmentOptions) -> list[Added]:
             "articles?"
         )
     columns = ("id", "kind", "source", "old", "new", "question")
-    rows = tsv([columns, *((a.id, a.kind, a.source.id, a.old, a.new, a.question) for a in added)])
-    articles = with_added(read_json(path)["data"], added)
+    rows = tsv(
+        [columns, *((a.example.id, a.kind, a.source.id, a.old, a.new, a.example.question) for a in added)]
+    )
     log = log_path(options.out, LOG_SUFFIX)
-    write_squad(options.out, articles, "augmented SQuAD 2.0", data_reference(path), (log, rows))
+    everything = grouped([*examples, *(a.example for a in added)])
+    write_squad(options.out, everything, data_reference(path), (log, rows))
     kinds = Counter(a.kind for a in added)
     print(f"{options.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
     print(

@@ -10,7 +10,7 @@ Each prints what it converted and what it dropped, by reason; OUT.dropped.tsv na
 its file and row.
 """
 
-from qa.base.commands import run_command
+from qa.base.commands import main
 
 if __name__ == "__main__":
-    run_command("convert")
+    main("convert")

@@ -14,12 +14,13 @@ unanswerable would be wrong.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from qa.base.errors import OptionError
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.santo import Row, read_table
+from qa.data.squad import Answer, Example
 
 _SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
 TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)
@@ -58,30 +59,23 @@ def match_files(options: OLPOptions) -> dict[str, tuple[Path, Path, Path]]:
     """Return {article: (tokens, questions, annotations)}. OptionError names a file that fits no others."""
     if len(options.tokens) == len(options.questions) == len(options.annotations) == 1:
         return {options.tokens[0].stem: (options.tokens[0], options.questions[0], options.annotations[0])}
-    tables: dict[str, dict[str, Path]] = {}
-    for flag, paths in (
-        ("--tokens", options.tokens),
-        ("--questions", options.questions),
-        ("--annotations", options.annotations),
-    ):
-        tables[flag] = {}
-        for path in paths:
-            if path.stem in tables[flag]:
-                raise OptionError(
-                    f"{flag} {path}: {tables[flag][path.stem]} has the same name; one table for each article"
-                )
-            tables[flag][path.stem] = path
-    for flag, named in tables.items():
-        for other, others in tables.items():
-            for name in named.keys() - others.keys():
-                raise OptionError(
-                    f"{flag} {named[name]}: no table called {name} among {other}; an article's tables share "
-                    "a name"
-                )
-    return {
-        name: (path, tables["--questions"][name], tables["--annotations"][name])
-        for name, path in tables["--tokens"].items()
+    given = {
+        "--tokens": options.tokens,
+        "--questions": options.questions,
+        "--annotations": options.annotations,
     }
+    tables = {flag: {path.stem: path for path in paths} for flag, paths in given.items()}
+    for flag, named in tables.items():
+        stems = [path.stem for path in given[flag]]
+        for name, path in named.items():
+            if stems.count(name) > 1:
+                raise OptionError(f"{flag} {path}: another has the same name; one table for each article")
+            if other := next((other for other, others in tables.items() if name not in others), None):
+                raise OptionError(
+                    f"{flag} {path}: no table called {name} among {other}; an article's tables share a name"
+                )
+    tokens, questions, annotations = tables.values()
+    return {name: (path, questions[name], annotations[name]) for name, path in tokens.items()}
 
 
 def read_text(path: Path, report: Report) -> str:
@@ -203,22 +197,17 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
     return "answer is not in the text, nothing annotated", -1, -1
 
 
-def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> dict[str, Any]:
-    """Return one article in SQuAD's format, with the questions that could be converted."""
+def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> list[Example]:
+    """Return the questions of an article that could be converted."""
     text = read_text(tables[0], report)
     questions = read_questions(tables[1], report)
     spans = read_annotations(tables[2], text, questions, report)
-    qas = []
+    examples = []
     for qid, row in questions.items():
         impossible = row["Answerable"].strip().lower() == "false"
         question = row["Question"].strip()
         answer = row["Answer"].strip()
-        entry: dict[str, Any] = {
-            "id": f"{title}-{qid}",
-            "question": question,
-            "answers": [],
-            "is_impossible": impossible,
-        }
+        answers = []
         if not question or not (answer or impossible):
             report.drop(row.file, row.line, qid, "question or answer is empty", question)
             continue
@@ -229,15 +218,14 @@ def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report)
             if start < 0:
                 report.drop(row.file, row.line, qid, kind, f"{question} {answer}")
                 continue
-            entry["answers"] = [{"text": text[start:end], "answer_start": start}]
+            answers.append(Answer(text[start:end], start))
         report.converted[kind] += 1
-        qas.append(entry)
-    return {"title": title, "paragraphs": [{"context": text, "qas": qas}]}
+        examples.append(Example(f"{title}-{qid}", title, text, question, tuple(answers), impossible))
+    return examples
 
 
 def convert_olp(options: OLPOptions) -> Report:
     """Convert every article, write the file and its log, and print the counts."""
     report = Report()
     articles = [convert_article(title, tables, report) for title, tables in match_files(options).items()]
-    asked = [a for a in articles if a["paragraphs"][0]["qas"]]
-    return finish(options.out, asked, "OLP as SQuAD 2.0", report)
+    return finish(options.out, list(chain(*articles)), report)

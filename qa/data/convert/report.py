@@ -8,7 +8,7 @@ from typing import Any
 from qa.base.errors import SquadFormatError
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_training
-from qa.data.squad import write_squad
+from qa.data.squad import Example, write_squad
 
 LOG_SUFFIX = ".dropped.tsv"
 
@@ -88,8 +88,7 @@ def check_converted(report: Report, where: str) -> None:
 
 def write(
     out: Path,
-    articles: list[dict[str, Any]],
-    version: str,
+    examples: list[Example],
     report: Report,
     made_from: dict[str, Any] | None = None,
 ) -> None:
@@ -97,18 +96,17 @@ def write(
     check_converted(report, f"{out}: not written, because")
     columns = ("file", "row", "item", "reason", "detail")
     rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
-    write_squad(out, articles, version, made_from, (log_path(out), rows))
+    write_squad(out, examples, made_from, (log_path(out), rows))
 
 
 def finish(
     out: Path,
-    articles: list[dict[str, Any]],
-    version: str,
+    examples: list[Example],
     report: Report,
     made_from: dict[str, Any] | None = None,
 ) -> Report:
     """Write the data and the log as `write` does, print the table and the next command, return the report."""
-    write(out, articles, version, report, made_from)
+    write(out, examples, report, made_from)
     print(report.table(out))
     say_next_training(out)
     return report

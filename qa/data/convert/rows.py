@@ -1,4 +1,7 @@
-"""Records of questions as SQuAD 2.0: where each answer stands in its context is looked up."""
+"""Records of questions as SQuAD 2.0: CSV, JSON lines, Parquet and the like, and exports of annotation tools.
+
+Where each answer stands in its context is looked up.
+"""
 
 import hashlib
 import sys
@@ -22,9 +25,8 @@ from qa.data.convert.offsets import (
 from qa.data.convert.report import Report, check_converted, check_out, finish, write
 from qa.data.layouts import Record
 from qa.data.records import HUB, read_records
-from qa.data.squad import unpacked
+from qa.data.squad import Answer, Example, grouped, unpacked
 
-VERSION = "v2.0"
 UNLABELLED = "unlabelled"
 BOTH = "unanswerable, because is_impossible is true, although they have answers"
 
@@ -66,8 +68,8 @@ class _Asked:
 
 def convert(
     file: str, records: list[Record], report: Report, *, repair: bool = False, to_score: bool = False
-) -> list[dict[str, Any]]:
-    """Return SQuAD articles, one a title; records without a usable answer go to `report`.
+) -> list[Example]:
+    """Return the questions by title and context; records without a usable answer go to `report`.
 
     With `repair`, answers that are not at their answer_start move to where they certainly are. `to_score`
     takes the first place of an answer that is not at its start: a score needs none.
@@ -82,7 +84,7 @@ def convert(
         )
     given = [(one.context, text, start) for one in asked for text, start in one.answers if start is not None]
     counting = common_counting(given)
-    articles: dict[str, dict[str, dict[str, Any]]] = {}
+    examples: list[Example] = []
     seen_ids: set[str] = set()
     for one in asked:
         moved: list[str] = []
@@ -104,22 +106,26 @@ def convert(
         seen_ids.add(one.id)
         report.repaired.update(moved)
         report.converted[one.kind] += 1
-        paragraphs = articles.setdefault(str(one.record.fields.get("title") or ""), {})
-        paragraphs.setdefault(one.context, {"context": one.context, "qas": []})["qas"].append(
-            _entry(one, placed)
-        )
-    return [{"title": title, "paragraphs": list(found.values())} for title, found in articles.items()]
+        examples.append(_example(one, placed))
+    return grouped(examples)
 
 
-def _entry(one: _Asked, placed: list[tuple[str, int]]) -> dict[str, Any]:
-    answers = [{"text": text, "answer_start": start} for text, start in placed]
-    entry = {"id": one.id, "question": one.question, "answers": answers, "is_impossible": not placed}
-    if one.record.squad:
-        given = {name: one.record.fields.get(name) for name in ("category", "copy_of")}
-        entry |= {name: str(value) for name, value in given.items() if value is not None}
-    if one.kind == UNLABELLED:
-        entry |= {"is_impossible": False, "unlabelled": True}
-    return entry
+def _example(one: _Asked, answers: list[Answer]) -> Example:
+    given = one.record.fields if one.record.squad else {}
+    category, copy_of = (
+        None if given.get(name) is None else str(given[name]) for name in ("category", "copy_of")
+    )
+    return Example(
+        one.id,
+        str(one.record.fields.get("title") or ""),
+        one.context,
+        one.question,
+        tuple(answers),
+        is_impossible=not answers and one.kind != UNLABELLED,
+        category=category,
+        unlabelled=one.kind == UNLABELLED,
+        copy_of=copy_of,
+    )
 
 
 def _asked(record: Record) -> _Asked:
@@ -160,8 +166,8 @@ def _understood(record: Record) -> tuple[list[tuple[str, int | None]], str]:
 
 def _place(
     text: str, start: int | None, context: str, counting: Counting | None, moved: list[str], to_score: bool
-) -> tuple[str, int]:
-    """Return the answer and its start: the given one, or its certain place, which `moved` then explains."""
+) -> Answer:
+    """Return the answer at its start: the given one, or its certain place, which `moved` then explains."""
     place = start
     if to_score and (start is None or not stands_at(context, text, start)):
         place = first_place(context, text.strip())
@@ -177,7 +183,7 @@ def _place(
     found = text if context.startswith(text, place) else text.strip()
     if isinstance(text, Number) and is_inside_word(context, found, place):
         raise Unusable("answer is a number and its context has a longer one; write it as a text", found)
-    return str(found), place
+    return Answer(str(found), place)
 
 
 def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
@@ -188,9 +194,9 @@ def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
     return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
 
 
-def read_articles(
+def read_examples(
     file: str, split: str, report: Report, *, repair: bool = False, to_score: bool = False
-) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+) -> tuple[list[Example], dict[str, Any] | None]:
     """Return what `convert` makes of a file's records, and the reference of the file if it is SQuAD JSON."""
     records = read_records(file, split)
     return convert(file, records, report, repair=repair, to_score=to_score), _made_from(file, records)
@@ -199,16 +205,16 @@ def read_articles(
 def convert_rows(options: RowsOptions) -> Report:
     """Read, convert, write and print the counts."""
     report = Report()
-    articles, made_from = read_articles(options.file, options.split, report, repair=options.repair)
-    return finish(options.out, articles, VERSION, report, made_from)
+    examples, made_from = read_examples(options.file, options.split, report, repair=options.repair)
+    return finish(options.out, examples, report, made_from)
 
 
 def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> None:
     """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing but what
     may surprise."""
     report = Report()
-    articles, made_from = read_articles(str(path), split, report, to_score=to_score)
+    examples, made_from = read_examples(str(path), split, report, to_score=to_score)
     check_converted(report, f"{path}:")
-    write(out, articles, VERSION, report, made_from)
+    write(out, examples, report, made_from)
     if n_both := report.converted[BOTH]:
         print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)

@@ -18,21 +18,21 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError
 from qa.data.convert.report import Report, check_out, finish
-from qa.data.squad import read_json
+from qa.data.squad import Answer, Example, grouped, read_json
 
-FOLDERS = {"EntityPages": "wikipedia", "SearchResults": "web"}  # key of a question -> folder of the evidence
+FOLDERS = ("wikipedia", "web")  # of the evidence
 
 _WORD = re.compile(r"[^\W_]+")
 _GAP = re.compile(r"[^\n]{1,3}")  # between the words of one alias: "St. Louis", "T-shirt", but not two lines
-
-_KINDS = {"str": "a text", "dict": "an object", "list": "a list"}
 
 Place = tuple[int, int]
 
@@ -52,9 +52,7 @@ class TriviaQAOptions:
 
     def __post_init__(self) -> None:
         check_option(self.max_words >= 1, "--max-words", self.max_words, "at least 1")
-        found = self.evidence.is_dir() and any(
-            (self.evidence / folder).is_dir() for folder in FOLDERS.values()
-        )
+        found = self.evidence.is_dir() and any((self.evidence / folder).is_dir() for folder in FOLDERS)
         check_option(found, "--evidence", self.evidence, "a folder that holds the folders wikipedia or web")
         check_out(self.out, [self.questions])
 
@@ -105,6 +103,43 @@ def find_evidence(folder: Path, name: str) -> Path | None:
     return path if path.is_file() else None
 
 
+class Names(msgspec.Struct, rename="pascal"):
+    """Spellings of an answer."""
+
+    value: str
+    aliases: list[str] = []
+    normalized_aliases: list[str] = []
+    human_answers: list[str] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return chain([self.value], self.aliases, self.normalized_aliases, self.human_answers)
+
+
+class Page(msgspec.Struct, rename="pascal"):
+    """Document that may hold an answer."""
+
+    filename: str
+    doc_part_of_verified_eval: bool = True
+
+
+class Question(msgspec.Struct, rename="pascal"):
+    """Question with its documents; a test file has no answers."""
+
+    question_id: str
+    question: str
+    answer: Names | None = None
+    entity_pages: list[Page] = []
+    search_results: list[Page] = []
+    question_part_of_verified_eval: bool = True
+
+
+class QuestionFile(msgspec.Struct, rename="pascal"):
+    """Question file as published."""
+
+    data: Annotated[list[Question], msgspec.Meta(min_length=1)]
+    verified_eval: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Question and one of its documents; `row` is its place in the question file."""
@@ -112,63 +147,40 @@ class Pair:
     row: str
     id: str
     question: str
-    aliases: frozenset[str]
+    aliases: Names
     folder: str
     filename: str
 
 
 def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
-    """Yield every pair of a question file. SquadFormatError names file and row of an unexpected field."""
-    root = read_json(path, "TriviaQA")
-    if not isinstance(root, dict) or not isinstance(root.get("Data"), list) or not root["Data"]:
-        raise SquadFormatError(
-            f"{path}: expected an object with a list 'Data' of questions, as TriviaQA's files have it"
-        )
-    verified = root.get("VerifiedEval") is True
-    for i, datum in enumerate(root["Data"]):
-        row = f"Data[{i}]"
-        qid = _field(datum, "QuestionId", str, path, row)
-        question = _field(datum, "Question", str, path, row)
-        row = f"{row} {qid}"
-        if "Answer" not in datum:
+    """Yield every pair of a question file. SquadFormatError names file and place of an unexpected field."""
+    try:
+        file = msgspec.convert(read_json(path, "TriviaQA"), QuestionFile)
+    except msgspec.ValidationError as error:
+        raise SquadFormatError(f"{path}: not a question file of TriviaQA ({error})") from None
+    for i, asked in enumerate(file.data):
+        qid = asked.question_id
+        row = f"Data[{i}] {qid}"
+        if asked.answer is None:
             raise SquadFormatError(
                 f"{path}: {row}: no 'Answer'; a test file without answers cannot be converted"
             )
-        if verified and datum.get("QuestionPartOfVerifiedEval") is False:
+        if file.verified_eval and not asked.question_part_of_verified_eval:
             report.drop(path, row, qid, "question is not part of the verified set")
             continue
-        aliases = _aliases(_field(datum, "Answer", dict, path, row), path, row)
-        pages = [
-            (key, page) for key in FOLDERS if key in datum for page in _field(datum, key, list, path, row)
-        ]
+        pages = [*product(["wikipedia"], asked.entity_pages), *product(["web"], asked.search_results)]
         if not pages:
             report.drop(path, row, qid, "question has no document")
-        for key, page in pages:
-            filename = _field(page, "Filename", str, path, f"{row} {key}")
-            named = PurePosixPath(filename)
-            if named.is_absolute() or ".." in named.parts or "\0" in filename:
+        for folder, page in pages:
+            named = PurePosixPath(page.filename)
+            if named.is_absolute() or ".." in named.parts or "\0" in page.filename:
                 raise SquadFormatError(
-                    f"{path}: {row}: 'Filename' {filename!r} leads out of the evidence folder"
+                    f"{path}: {row}: 'Filename' {page.filename!r} leads out of the evidence folder"
                 )
-            if verified and page.get("DocPartOfVerifiedEval") is False:
-                report.drop(path, row, filename, "document is not part of the verified set")
+            if file.verified_eval and not page.doc_part_of_verified_eval:
+                report.drop(path, row, page.filename, "document is not part of the verified set")
                 continue
-            yield Pair(row, f"{qid}--{filename}", question, aliases, FOLDERS[key], filename)
-
-
-def _field(owner: object, key: str, kind: type, path: Path, row: str) -> Any:
-    if not isinstance(owner, dict) or not isinstance(owner.get(key), kind):
-        raise SquadFormatError(
-            f"{path}: {row}: expected {_KINDS[kind.__name__]} {key!r}, as TriviaQA's files have it"
-        )
-    return owner[key]
-
-
-def _aliases(answer: dict[str, Any], path: Path, row: str) -> frozenset[str]:
-    names = [_field(answer, "Value", str, path, row)]
-    for key in ("Aliases", "NormalizedAliases", "HumanAnswers"):
-        names += _field(answer, key, list, path, row) if key in answer else []
-    return frozenset(name for name in names if isinstance(name, str))
+            yield Pair(row, f"{qid}--{page.filename}", asked.question, asked.answer, folder, page.filename)
 
 
 def read_context(options: TriviaQAOptions, folder: str, filename: str) -> str | None:
@@ -177,9 +189,9 @@ def read_context(options: TriviaQAOptions, folder: str, filename: str) -> str | 
     return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), options.max_words)
 
 
-def convert(options: TriviaQAOptions, report: Report) -> list[dict[str, Any]]:
-    """Return SQuAD articles, one for each document, with the questions it answers."""
-    articles: dict[tuple[str, str], dict[str, Any]] = {}
+def convert(options: TriviaQAOptions, report: Report) -> list[Example]:
+    """Return the questions that their documents answer, by document."""
+    examples = []
     seen: set[str] = set()
     for pair in read_pairs(options.questions, report):
         if pair.id in seen:
@@ -201,18 +213,14 @@ def convert(options: TriviaQAOptions, report: Report) -> list[dict[str, Any]]:
             report.drop(options.questions, pair.row, pair.filename, reason, pair.question)
             continue
         start, end = place
-        answers = [{"text": context[start:end], "answer_start": start}]
-        entry = {"id": pair.id, "question": pair.question, "answers": answers, "is_impossible": False}
         title = str(PurePosixPath(pair.filename).with_suffix(""))
-        article = articles.setdefault(
-            (pair.folder, pair.filename), {"title": title, "paragraphs": [{"context": context, "qas": []}]}
-        )
-        article["paragraphs"][0]["qas"].append(entry)
+        answer = Answer(context[start:end], start)
+        examples.append(Example(pair.id, title, context, pair.question, (answer,), is_impossible=False))
         report.converted[f"with a document from {pair.folder}"] += 1
-    return list(articles.values())
+    return grouped(examples)
 
 
 def convert_triviaqa(options: TriviaQAOptions) -> Report:
     """Convert every pair, write the file and its log, and print the counts."""
     report = Report()
-    return finish(options.out, convert(options, report), "TriviaQA as SQuAD 2.0", report)
+    return finish(options.out, convert(options, report), report)

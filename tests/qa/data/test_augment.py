@@ -1,10 +1,10 @@
 """Added questions: unanswerable by construction, traceable to their source, the same for the same seed; the
 rest untouched."""
 
-import json
 import random
 
 import pytest
+from comparisons import write_examples
 
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.augment.augment import (
@@ -30,18 +30,6 @@ def example(question, answer, context=CASTLE, title="Castle", qid="q1"):
     return Example(qid, title, context, question, (Answer(answer, context.index(answer)),), False)
 
 
-def write(path, examples):
-    paragraphs = {}
-    for e in examples:
-        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        paragraphs.setdefault((e.title, e.context), []).append(
-            {"id": e.id, "question": e.question, "answers": answers}
-        )
-    data = [{"title": t, "paragraphs": [{"context": c, "qas": qas}]} for (t, c), qas in paragraphs.items()]
-    path.write_text(json.dumps({"version": "1.1", "data": data}), encoding="utf-8")
-    return path
-
-
 def run(tmp_path, name, **options):
     out = tmp_path / name
     return write_augmented(AugmentOptions(out=out, **options)), read_squad(out), out
@@ -53,12 +41,12 @@ def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squa
     originals = {e.id: e for e in before}
     assert [e for e in after if e.id in originals] == before
     new = {e.id: e for e in after if e.id not in originals}
-    assert set(new) == {a.id for a in added}
+    assert set(new) == {a.example.id for a in added}
     assert sum(a.kind == "swapped" for a in added) == 10
     assert sum(a.kind == "noun" for a in added) > 5
     assert len({a.source.id for a in added}) == len(added)
     for a in added:
-        made = new[a.id]
+        made = new[a.example.id]
         source = originals[a.source.id]
         assert made.is_impossible
         assert made.answers == ()
@@ -75,7 +63,7 @@ def test_real_questions_are_kept_and_added_ones_are_as_told(tmp_path, small_squa
             assert asked.replace(" an ", " a ") == source.question.replace(" an ", " a ")
     log = (tmp_path / "out.json.added.tsv").read_text(encoding="utf-8").splitlines()
     assert log[0].split("\t") == ["id", "kind", "source", "old", "new", "question"]
-    assert [line.split("\t")[0] for line in log[1:]] == [a.id for a in added]
+    assert [line.split("\t")[0] for line in log[1:]] == [a.example.id for a in added]
 
 
 def test_same_seed_same_file_other_seed_other_file(tmp_path, small_squad_v2):
@@ -90,7 +78,7 @@ def test_noun_is_replaced_by_one_from_a_sentence_without_the_answer():
     questions = set()
     for seed in range(20):
         added = replace_noun(example("Who built the chapel?", "monks"), nouns(CASTLE), random.Random(seed))
-        questions.add((added.question, added.old, added.new))
+        questions.add((added.example.question, added.old, added.new))
     # not chapels (alike), ruins (plural), Duke or Riga (names), monks or 1190 (the answer's sentence)
     assert questions == {
         ("Who built the castle?", "chapel", "castle"),
@@ -100,7 +88,9 @@ def test_noun_is_replaced_by_one_from_a_sentence_without_the_answer():
 
 def test_noun_is_not_replaced_by_one_of_the_question():
     asked = example("Who built the chapel beside the castle?", "monks")
-    questions = {replace_noun(asked, nouns(CASTLE), random.Random(seed)).question for seed in range(20)}
+    questions = {
+        replace_noun(asked, nouns(CASTLE), random.Random(seed)).example.question for seed in range(20)
+    }
     assert questions == {
         "Who built the harbour beside the castle?",
         "Who built the chapel beside the harbour?",
@@ -110,7 +100,7 @@ def test_noun_is_not_replaced_by_one_of_the_question():
 def test_article_fits_its_new_noun():
     context = "A guard watches the tower all night. In the yard an oven is lit."
     asked = example("Who watches a tower?", "A guard", context)
-    found = {replace_noun(asked, nouns(context), random.Random(seed)).question for seed in range(9)}
+    found = {replace_noun(asked, nouns(context), random.Random(seed)).example.question for seed in range(9)}
     assert found == {"Who watches an oven?", "Who watches a yard?"}
 
 
@@ -146,7 +136,7 @@ def test_swap_avoids_its_own_article_and_passages_with_the_answer():
     passages = [("Castle", "Nothing here."), ("Convents", "There, the Monks, too."), ("River", RIVER)]
     for seed in range(10):
         added = swap(example("Who built the chapel?", "monks"), passages, random.Random(seed))
-        assert (added.context, added.old, added.new) == (RIVER, "Castle", "River")
+        assert (added.example.context, added.old, added.new) == (RIVER, "Castle", "River")
     assert swap(example("Who built the chapel?", "monks"), passages[:2], random.Random(0)) is None
 
 
@@ -161,26 +151,26 @@ def test_question_that_several_articles_are_asked_is_not_moved():
         example("Who built it?", "Farmers", RIVER, "River", "q2"),
         example("Who keeps goats?", "Farmers", RIVER, "River", "q3"),
     ]
-    swapped = {a.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"}
+    swapped = {a.example.id for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"}
     assert swapped == {"q3-swapped"}
 
 
 def test_fewer_than_wanted_is_said(tmp_path, capsys):
     asked = [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")]
-    path = write(tmp_path / "in.json", asked)
+    path = write_examples(tmp_path / "in.json", asked)
     run(tmp_path, "out.json", data=str(path), share=1.0)
     assert "0 swapped between passages, 1 with one noun replaced, 2 wanted" in capsys.readouterr().out
 
 
 def test_nothing_to_add_is_an_error_and_leaves_nothing(tmp_path):
-    path = write(tmp_path / "in.json", [example("When?", "1190")])
+    path = write_examples(tmp_path / "in.json", [example("When?", "1190")])
     with pytest.raises(SquadFormatError, match=r"in.json: no question could be added of 1 wanted"):
         run(tmp_path, "out.json", data=str(path), share=1.0)
     assert [p.name for p in tmp_path.iterdir()] == ["in.json"]
 
 
 def test_options_are_checked(tmp_path):
-    path = write(tmp_path / "in.json", [example("When?", "1190")])
+    path = write_examples(tmp_path / "in.json", [example("When?", "1190")])
     for options, says in [
         ({"share": 0.0}, r"--share must be in \(0, 1\], got 0"),
         ({"share": float("nan")}, "--share must be in"),

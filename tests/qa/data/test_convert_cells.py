@@ -69,6 +69,9 @@ def test_true_and_false_as_people_write_them(tmp_path, value, impossible):
         ({"answers": {"text": [""], "answer_start": [-1]}}, ()),
         ({"answers": {"text": [""], "answer_start": []}}, ()),
         ({"answers": [{"text": "", "answer_start": 0}]}, ()),
+        ({"answers": None}, ()),
+        ({"answer": " nine metres "}, HEIGHT),
+        ({"answers": ["nine metres", "opened in 1841"]}, (*HEIGHT, Answer("opened in 1841", 14))),
         ({"answer": float("nan"), "answer_start": float("nan")}, ()),
         ({"answer": "nine metres", "answer_start": "nan"}, HEIGHT),
         # Not certain:
@@ -195,13 +198,22 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),
         ("a.tsv", '"question"\t"context"\t"answer"\n"a"\t"b \\"c\\" d"\t"c"\n', "line 2: .* expected after"),
         ("a.jsonl", '{"question": 1}\n{oops}\n{}\n{oops', "line 2, 4: not valid JSON"),
+        ("a.json", "[]", "no records"),
+        ("a.json", '{"data": [{"paragraphs": []}]}', "no records"),
+        ("a.json", '[{"question": "x", "text": "y"}]', "no column 'context'; its columns are question, text"),
+        ("a.json", "[1]", r"\[0\]: expected an object"),
+        ("a.csv", 'question,context,answer\n"a,b', "correct the quotation marks"),
+        ("a.csv", "question,context,answer\na,b", "line 2: expected 3 fields"),
+        ("a.csv", b"question,context\n\xff,b", "not UTF-8 at byte 17"),
+        ("a.parquet", "PAR1", "not a Parquet file"),
     ],
 )  # fmt: skip
 def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message):
-    (tmp_path / name).write_text(table)
+    (tmp_path / name).write_bytes(table if isinstance(table, bytes) else table.encode())
     with pytest.raises(SquadFormatError, match=message) as caught:
         convert(tmp_path / name)
     assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out.json").exists()
 
 
 def arrow(path, **columns):

@@ -196,23 +196,6 @@ def converted(tmp_path, *records):
     return [(e.id, e.answers) for e in read_squad(tmp_path / "out.json")]
 
 
-@pytest.mark.parametrize(
-    ("fields", "answers"),
-    [
-        ({"answer": "the deposit", "answer_start": 75}, (Answer("the deposit", 75),)),
-        ({"answer": " May "}, (Answer("May", 25),)),
-        ({"answers": ["May", "in May"]}, (Answer("May", 25), Answer("in May", 22))),
-        ({"answers": {"text": ["the deposit"], "answer_start": [75]}}, (Answer("the deposit", 75),)),
-        ({"answers": [{"text": "the deposit", "answer_start": 75}]}, (Answer("the deposit", 75),)),
-        ({"answers": {"text": [], "answer_start": []}}, ()),
-        ({"answers": None}, ()),
-        ({"answers": "May", "is_impossible": True}, ()),
-    ],
-)
-def test_answers_in_their_usual_forms(tmp_path, fields, answers):
-    assert converted(tmp_path, record(**fields)) == [("[0]", answers)]
-
-
 def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_path):
     given = [
         record(id=7, answer="May"),
@@ -223,32 +206,6 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
     assert converted(tmp_path, *given) == [("7", (Answer("May", 25),))]
     listed = (tmp_path / "out.json.dropped.tsv").read_text()
     assert all(word in listed for word in ("id occurs twice", "no answer given", "not a text"))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.json", b"[]", "no records"),
-        (
-            "a.json",
-            b'[{"question": "x", "text": "y"}]',
-            "no column 'context'; its columns are question, text",
-        ),
-        ("a.jsonl", b'{"question": 1}\n{oops}', "line 2: not valid JSON"),
-        ("a.json", b"[1]", r"\[0\]: expected an object"),
-        ("a.csv", b'question,context,answer\n"a,b', "correct the quotation marks"),
-        ("a.csv", b"question,context,answer\na,b", "line 2: expected 3 fields"),
-        ("a.csv", b"question,context\n\xff,b", "not UTF-8 at byte 17"),
-        ("a.parquet", b"PAR1", "not a Parquet file"),
-        ("a.json", b'{"data": [{"paragraphs": []}]}', "no records"),
-    ],
-)
-def test_a_wrong_file_is_refused_in_one_line(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(SquadFormatError, match=message) as caught:
-        convert_rows(RowsOptions(str(tmp_path / name), tmp_path / "out.json"))
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "out.json").exists()
 
 
 def test_where_nothing_can_be_used_nothing_is_written(tmp_path):

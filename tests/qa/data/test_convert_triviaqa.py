@@ -138,11 +138,11 @@ def test_verified_files_keep_their_verified_part_only(folder):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda one: one.pop("Question"), "Data[1]: expected a text 'Question'"),
+        (lambda one: one.pop("Question"), "`Question` - at `$.Data[1]`"),
         (lambda one: one.pop("Answer"), "Data[1] qw_2: no 'Answer'; a test file without answers"),
-        (lambda one: one["Answer"].pop("Value"), "Data[1] qw_2: expected a text 'Value'"),
-        (lambda one: one["EntityPages"][0].pop("Filename"), "Data[1] qw_2 EntityPages: expected a text 'Fil"),
-        (lambda one: one.update(EntityPages="x"), "Data[1] qw_2: expected a list 'EntityPages'"),
+        (lambda one: one["Answer"].pop("Value"), "`Value` - at `$.Data[1].Answer`"),
+        (lambda one: one["EntityPages"][0].pop("Filename"), "`Filename` - at `$.Data[1].EntityPages[0]`"),
+        (lambda one: one.update(EntityPages="x"), "at `$.Data[1].EntityPages`"),
         (lambda one: one["EntityPages"][0].update(Filename="../../x"), "'../../x' leads out of the evidence"),
     ],
 )
@@ -164,7 +164,7 @@ def test_unreadable_question_file_is_refused(folder):
     with pytest.raises(SquadFormatError, match="the file is empty; give a TriviaQA JSON file"):
         convert(folder)
     path.write_text('{"Data": {}}')
-    with pytest.raises(SquadFormatError, match="expected an object with a list 'Data'"):
+    with pytest.raises(SquadFormatError, match="Expected `array`, got `object`"):
         convert(folder)
 
 

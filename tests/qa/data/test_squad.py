@@ -2,11 +2,12 @@
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
 from qa.base.errors import SquadFormatError
-from qa.data.squad import read_predictions, read_squad, write_squad
+from qa.data.squad import Example, grouped, read_predictions, read_squad, write_squad
 
 
 def squad(context="A red fox.", qas=None):
@@ -29,11 +30,18 @@ def test_plain_and_gzip_are_told_apart_by_content(tmp_path):
 
 def test_what_cannot_be_read_back_is_not_written(tmp_path):
     path = write(tmp_path / "old.json", squad())
+    (fox,) = read_squad(path)
     with pytest.raises(SquadFormatError):
-        write_squad(path, squad(context="A red hen.")["data"], "test")
+        write_squad(path, [replace(fox, context="A red hen.")])
     assert read_squad(path)[0].context == "A red fox."
     assert [p.name for p in tmp_path.iterdir()] == ["old.json"]
-    assert write_squad(path, squad(context="A red fox!")["data"], "test") == read_squad(path)
+    fox = replace(fox, context="A red fox!", category="", copy_of="q0")
+    goose = Example("q2", "Geese", "Two.", "What?", (), is_impossible=False, unlabelled=True)
+    more = [fox, replace(fox, id="q3", title="Red"), goose, replace(fox, id="q4")]
+    write_squad(path, more)
+    assert read_squad(path, unlabelled=True) == more
+    write_squad(path, grouped(more))
+    assert [e.id for e in read_squad(path, unlabelled=True)] == ["q1", "q4", "q3", "q2"]
 
 
 def test_impossible_question_has_no_answers(tmp_path):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,24 +21,22 @@ KB_PER_QUESTION = 10  # the data and the answers; windows and logits take the sa
 
 
 def questions(n, n_passages=1):
-    """SQuAD articles: `n` questions, each on its own passage with those that follow it in the file."""
+    """Return `n` questions, each on its own passage with those that follow it in the file."""
     examples = read_squad(resolve("embedded", "train"))
     contexts = list(dict.fromkeys(e.context for e in examples))
     places = {context: at for at, context in enumerate(contexts)}
-    articles = []
+    questions = []
     for number in range(n):
         e = examples[number % len(examples)]
         at = places[e.context]
         text = "\n".join((contexts[at:] + contexts[:at])[:n_passages])
-        answers = [{"text": a.text, "answer_start": a.start} for a in e.answers]
-        entry = {"id": str(number), "question": e.question, "answers": answers, "is_impossible": False}
-        articles.append({"title": e.title, "paragraphs": [{"context": text, "qas": [entry]}]})
-    return articles
+        questions.append(replace(e, id=str(number), context=text))
+    return questions
 
 
-def evaluated(model, data, articles):
+def evaluated(model, data, examples):
     """Windows, function calls and peak MB of one `qa.evaluate`: calls, not seconds, since a busy machine adds none."""
-    write_squad(data, articles, "linear")
+    write_squad(data, examples)
     calls = data.with_suffix(".calls")
     words = [sys.executable, "-m", "cProfile", "-o", str(calls), "-m"]
     words += ["qa.evaluate", "--model", str(model), "--data", str(data), "--json"]

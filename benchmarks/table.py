@@ -19,7 +19,7 @@ from pathlib import Path
 import tyro
 
 from benchmarks.results.files import read_results
-from benchmarks.results.rows import AnyResult
+from benchmarks.results.rows import AnyResult, Data
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
@@ -45,13 +45,13 @@ class TableOptions:
     rows: tyro.conf.Positional[tuple[Path, ...]]
     """Files of results."""
     view: str = "brief"
-    """brief (a line for each model, 100 characters wide), summary (all columns), short (its main columns),
-    family (summary without toolchains), padding (gain of unpadded windows), latency (a line for each setting;
-    phones are here), accuracy, toolchains (our best export against other toolchains' exports of the same
+    """brief (a line for each model, 100 characters wide), summary (all columns), family (summary without
+    toolchains), padding (gain of unpadded windows), latency (a line for each setting; phones are here),
+    accuracy, toolchains (our best export against other toolchains' exports of the same
     model), arm (results of --target), categories (scores by category), or card (sizes, times and scores, a
     line for each target)."""
     data: str | None = None
-    """Only results of the data file with this name; all by default."""
+    """Only tables of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
     """Only these models; all by default."""
     markdown: bool = False
@@ -80,7 +80,8 @@ class TableOptions:
 def print_tables(options: TableOptions) -> str:
     """Print the tables, or write them into a file. Return them as text."""
     results = chosen_results(options)
-    groups = collect(results, newest_order(results))
+    collected = collect(results, newest_order([r for r in results if _is_of(r.data, options.data)]))
+    groups = [group for group in collected if _is_of(group.newest.data, options.data)]
     tables = view_tables(groups, "summary" if options.view == FAMILY else options.view)
     if not tables:
         view = f"{options.view} of {options.data}" if options.data else options.view
@@ -97,10 +98,8 @@ def print_tables(options: TableOptions) -> str:
 
 
 def chosen_results(options: TableOptions) -> list[AnyResult]:
-    """Return the results of the chosen data and models."""
+    """Return the results of the chosen models."""
     results = [result for path in options.rows for result in read_results(path)]
-    if options.data is not None:
-        results = [r for r in results if r.data and r.data.name == options.data]
     if options.view == FAMILY:
         results = [r for r in results if r.toolchain is None]
     if options.models is not None:
@@ -109,6 +108,11 @@ def chosen_results(options: TableOptions) -> list[AnyResult]:
         check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
         results = [r for r in results if r.model in options.models]
     return results
+
+
+def _is_of(data: Data | None, name: str | None) -> bool:
+    """Return whether results of this data are shown."""
+    return name is None or (data is not None and data.name == name)
 
 
 if __name__ == "__main__":

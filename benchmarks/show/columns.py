@@ -13,6 +13,7 @@ from qa.formats.registry import FORMATS
 
 QUICK = "†"  # follows a figure that was timed too briefly
 ANOTHER_RUN = "‡"  # follows a time from another run than the baseline's time in the table
+EVERYDAY_F1 = "F1 on everyday text"
 OVERLAP = "§"  # follows a model that is scored on passages it was trained on
 
 # Names by package. Their order is that of their colours in plots.
@@ -136,12 +137,11 @@ ACCURACY_DETAILS = [
 # Its times, as long as the longest window and as short as its own
 MS_PADDED = replace(ms_column("padded"), rank=3)
 MS_UNPADDED = ms_column("unpadded")
-X_UNPADDED = x_column("x unpadded", "entry.unpadded")
 TIMES = [
     MS_PADDED,
     replace(x_column("x padded", "entry.padded"), rank=5),
     MS_UNPADDED,
-    X_UNPADDED,
+    x_column("x unpadded", "entry.unpadded"),
     Column(
         "windows/s",
         "entry.batched.windows_per_s",
@@ -162,11 +162,11 @@ BRIEF = [
     PRECISION,
     SIZE,
     F1,
+    Column(EVERYDAY_F1, "entry.on_everyday_text.f1", ".2f", optional=True),
     RETAINED,
     Column("ms", "entry.shortest.latency_ms_mean", ".1f", mark=marks("entry.shortest"), optional=True),
     Column("x", _mean_speedup, ".1f", unit="x", mark=quick_mark("entry.shortest"), optional=True),
 ]  # at most 100 characters wide
-SHORT = [MODEL, RUNTIME, PRECISION, SIZE, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
     SIZE,

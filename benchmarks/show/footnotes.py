@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, Accuracy, Failure, Latency, Machine, Result
+from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
 from benchmarks.results.stats import mean_of
-from benchmarks.show.columns import ANOTHER_RUN, OVERLAP, QUICK, tool_of, words_of
+from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
@@ -16,39 +16,25 @@ SCORES = {
     "calibration_error": "ECE: expected calibration error of the probabilities in percentage points",
     "uncalibrated_calibration_error": "ECE before: expected calibration error of the softmax scores",
 }
-ONE_LENGTH = ("brief", "short", "card")  # views with the shortest times only
+BRIEF = "brief"  # view with few footnotes
+ONE_LENGTH = (BRIEF, "card")  # views with the shortest times only
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 
 
 def table_footnotes(group: Group, view: str) -> list[str]:
     """Return all footnotes of a view with a line for each model or setting of a group."""
     rows = shown_times(group, view)
+    meaning = [*_scores(group, view), *_times(group, view, rows), *_intervals(group, view, rows)]
+    conditions = [*_conditions(group, view)]
+    if view == BRIEF:
+        meaning, conditions = ["; ".join(meaning)], ["; ".join(conditions)]
     return [
-        *_scores(group, view),
-        *_times(group, view, rows),
-        *_intervals(group, view, rows),
+        *meaning,
         *overlap_footnotes(group.scores),
         *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
-        *_conditions(group, view),
-        *failure_footnotes(e.failure for e in group.entries),
-    ]
-
-
-def short_footnotes(group: Group) -> list[str]:
-    """Return the two footnotes of the short view, and those that say what is wrong with a figure."""
-    rows = shown_times(group, "short")
-    meaning = "ms: mean of the runtime call for one window, unpadded, 1 thread"
-    if group.baseline is not None:
-        meaning += f"; F1 retained: divided by that of {group.baseline_name}; x: speed-up over it"
-        meaning += f"; in brackets: {LEVEL:.0%} bootstrap intervals"
-    return [
-        meaning,
-        "; ".join(_conditions(group, "short")),
-        *overlap_footnotes(group.scores),
-        *quick_footnotes(rows),
-        *_another_run(group, rows),
+        *conditions,
         *failure_footnotes(e.failure for e in group.entries),
     ]
 
@@ -62,9 +48,13 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
 
-def failure_footnotes(failures: Iterable[Failure | None]) -> list[str]:
-    """Return a footnote for each model that could not be measured."""
-    return [f"{failure.model} failed: {failure.error}" for failure in failures if failure]
+def failure_footnotes(failures: Iterable[object]) -> Iterator[str]:
+    """Say why each model could not be measured, and at which setting; what is no failure is passed over."""
+    for failure in (r for r in failures if isinstance(r, Failure)):
+        where = f" on {failure.target}" if failure.target.startswith((SSH, QEMU)) else ""
+        known = {"lengths": failure.lengths, "threads": failure.threads}
+        setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+        yield f"{failure.model}{where}{f' ({setting})' if setting else ''} failed: {failure.error}"
 
 
 def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
@@ -104,6 +94,9 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
         yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
+    everyday = [r for e in group.entries if view == BRIEF and (r := e.on_everyday_text)]
+    if everyday:
+        yield f"{EVERYDAY_F1}: on {everyday[0].data.name}, {plural(everyday[0].n, 'question')}"
     scores = group.scores
     if scores and all(a.HasAns_total is None and a.null_threshold is None for a in scores):
         yield "every question has an answer here, so every model answers always"
@@ -159,7 +152,7 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
         over.append(f"{columns} over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
-    if n_rounds and view != "brief":
+    if n_rounds and view != BRIEF:
         over.append(f"of x over {first_to_last([*map(str, n_rounds)])} rounds in which the models took turns")
     if over:
         yield f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"

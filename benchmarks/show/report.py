@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchmarks.results.rows import AnyResult, Failure
+from benchmarks.results.rows import AnyResult
 from benchmarks.show.columns import PAGE_MODELS, PAGE_SETTINGS, Line
-from benchmarks.show.footnotes import busy_cores, overlap_footnotes, process_conditions
+from benchmarks.show.footnotes import busy_cores, failure_footnotes, overlap_footnotes, process_conditions
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.headline import FEW_QUESTIONS, best_entry, few_questions, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
@@ -104,12 +104,10 @@ class Page:
         return list(dict.fromkeys(r.command for r in sorted(results, key=lambda r: r.date, reverse=True)))
 
 
-def failures(group: Group) -> list[Failure]:
-    """Return the failures that no later run has made good."""
-    newest: Sequence[object] = (
-        newest_on_phone(group) if group.on_phone else [e.failure for e in group.entries]
-    )
-    return [r for r in newest if isinstance(r, Failure)]
+def failures(group: Group) -> list[str]:
+    """Say in a line which failures no later run has made good."""
+    newest = newest_on_phone(group) if group.on_phone else [e.failure for e in group.entries]
+    return list(failure_footnotes(newest))
 
 
 def retained(group: Group) -> tuple[list[Entry], float] | None:

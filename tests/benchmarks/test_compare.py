@@ -237,7 +237,9 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
     assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
     out = capsys.readouterr().out
     assert "broken failed:" in out
-    assert "student failed: out of memory" in out
+    assert "student (threads 1) failed: out of memory" in out
+    line = next(line for line in out.splitlines() if line.startswith("student "))
+    assert f"{rows[2].f1:.2f}" in line.split(), "its accuracy was measured before"
 
 
 def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(

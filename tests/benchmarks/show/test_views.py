@@ -44,6 +44,10 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
+    lost = failure("int8", "connection lost", runtime=LITERT, threads=4, **PI)
+    (table,) = view_tables(collect([*on_pi, lost]), "arm")
+    assert [line["F1"] for line in records(table)] == ["80.00", "80.00"]
+    assert "int8 on ssh:pi (threads 4) failed: connection lost" in table.footnotes
 
 
 def test_the_card_has_a_line_for_each_target_and_shows_what_no_result_has_as_missing():

@@ -4,7 +4,7 @@
     python -m benchmarks.table runs/demo/rows.jsonl --view summary
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
-        --view family --write PAGE.md --name x86
+        --view summary --write PAGE.md --name x86
 
     python -m benchmarks.table benchmarks/results/flagship.jsonl \\
         benchmarks/results/flagship-arm64-qemu.jsonl --view card
@@ -29,7 +29,6 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
 
-FAMILY = "family"
 HINTS = {
     "card": "; it needs results of this machine's CPU, which other targets are set beside",
     "arm": "; python benchmarks/compare.py --target writes such results",
@@ -45,11 +44,10 @@ class TableOptions:
     rows: tyro.conf.Positional[tuple[Path, ...]]
     """Files of results."""
     view: str = "brief"
-    """brief (a line for each model, 100 characters wide), summary (all columns), family (summary without
-    toolchains), padding (gain of unpadded windows), latency (a line for each setting; phones are here),
-    accuracy, toolchains (our best export against other toolchains' exports of the same
-    model), arm (results of --target), categories (scores by category), or card (sizes, times and scores, a
-    line for each target)."""
+    """brief (a line for each model, 100 characters wide), summary (all columns), latency (a line for each
+    setting; phones are here), accuracy, toolchains (our best export against other toolchains' exports of the
+    same model), arm (results of --target), categories (scores by category), or card (sizes, times and
+    scores, a line for each target)."""
     data: str | None = None
     """Only tables of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
@@ -66,8 +64,7 @@ class TableOptions:
     """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
 
     def __post_init__(self) -> None:
-        views = (*VIEWS, FAMILY)
-        check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
+        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
         for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
             if drawing is not None:
@@ -82,7 +79,7 @@ def print_tables(options: TableOptions) -> str:
     results = chosen_results(options)
     collected = collect(results, newest_order([r for r in results if _is_of(r.data, options.data)]))
     groups = [group for group in collected if _is_of(group.newest.data, options.data)]
-    tables = view_tables(groups, "summary" if options.view == FAMILY else options.view)
+    tables = view_tables(groups, options.view)
     if not tables:
         view = f"{options.view} of {options.data}" if options.data else options.view
         on_phone = any(group.on_phone for group in groups)
@@ -100,8 +97,6 @@ def print_tables(options: TableOptions) -> str:
 def chosen_results(options: TableOptions) -> list[AnyResult]:
     """Return the results of the chosen models."""
     results = [result for path in options.rows for result in read_results(path)]
-    if options.view == FAMILY:
-        results = [r for r in results if r.toolchain is None]
     if options.models is not None:
         known = sorted({r.model for r in results})
         unknown = sorted(set(options.models) - set(known))

@@ -125,7 +125,7 @@ def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
 
 @pytest.mark.parametrize(("name", "rows", "table", "flag"), DRAWINGS)
 def test_drawings_are_made_from_the_rows(name, rows, table, flag, tmp_path):
-    write_table(TableOptions(files(rows), view="family", **{flag: tmp_path / "made.svg"}, **table))
+    write_table(TableOptions(files(rows), **{flag: tmp_path / "made.svg"}, **table))
     assert (tmp_path / "made.svg").read_bytes() == (RESULTS / f"{name}.svg").read_bytes()
 
 
@@ -240,4 +240,4 @@ if __name__ == "__main__":
     for page, rows, table in TABLES:
         write_table(TableOptions(files(rows), write=ROOT / page, **table))
     for name, rows, table, flag in DRAWINGS:
-        write_table(TableOptions(files(rows), view="family", **{flag: RESULTS / f"{name}.svg"}, **table))
+        write_table(TableOptions(files(rows), **{flag: RESULTS / f"{name}.svg"}, **table))

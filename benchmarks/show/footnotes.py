@@ -43,7 +43,7 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     """Return the times that a view shows."""
     if view == "latency":
         return group.times
-    names = {"accuracy": (), "padding": ("padded", "unpadded")} | dict.fromkeys(ONE_LENGTH, ("shortest",))
+    names = {"accuracy": ()} | dict.fromkeys(ONE_LENGTH, ("shortest",))
     shown = names.get(view, ("padded", "unpadded", "batched"))
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
@@ -89,7 +89,7 @@ def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
-    if group.baseline is None and view != "padding":
+    if group.baseline is None:
         yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
@@ -116,20 +116,20 @@ def _scores(group: Group, view: str) -> Iterator[str]:
 
 def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the columns of times."""
-    if rows and view in ("summary", "padding", *ONE_LENGTH):
+    if rows and view in ("summary", *ONE_LENGTH):
         lengths = group.shown_lengths[-1 if view in ONE_LENGTH else 0 :]
         settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
-    if rows and group.baseline is not None and view != "padding":
+    if rows and group.baseline is not None:
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"
     gains = {e: gain for e in group.entries if (gain := e.padding_gain) is not None}
-    if gains and view in ("summary", "padding"):
+    if gains and view == "summary":
         base = group.baseline_entry
         of_base = f" {number(gains[base], unit='x')} for {base.model}," if base in gains else ""
         means = [mean_of(gain) for gain in gains.values()]
         over_all = f"{min(means):.2f}x to {max(means):.2f}x over all models, each with itself in one run"
-        yield f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"
+        yield f"gain, unpadded instead of padded to {group.longest}:{of_base} {over_all}"
     if view == "summary" and group.batched is not None:
         batch_lengths, threads, batch = group.batched
         yield f"windows/s: batches of {batch} windows, {words_of(batch_lengths)}, threads: {threads}"
@@ -146,8 +146,8 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
 def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """State what the intervals are resampled over."""
     over = []
-    scores = [a for a in group.scores if a.f1_interval]
-    if scores and view not in ("latency", "padding"):
+    scores = [a for a in group.scores if isinstance(a.f1_with_interval, Interval)]
+    if scores and view != "latency":
         columns = f"{'of F1 and ' if view in ('accuracy', 'card') else ''}of F1 retained"
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
         over.append(f"{columns} over {listed(list(resampled))}")
@@ -195,14 +195,9 @@ def process_conditions(rows: Sequence[Latency]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in conditions if value]
 
 
-def busy_cores(rows: Sequence[Latency]) -> float:
-    """Return the most cores that other processes kept busy during any of the measurements."""
-    return max((row.other_load or 0.0 for row in rows), default=0.0)
-
-
 def busy_footnotes(rows: Sequence[Latency], machine: Machine) -> Iterator[str]:
     """Warn about a machine that was busy with other processes."""
-    busy = busy_cores(rows)
+    busy = max((row.other_load or 0.0 for row in rows), default=0.0)
     # The load of the minute before includes our own accuracy measurement, so the load of others is better.
     load = max((row.load_average or 0.0 for row in rows if row.other_load is None), default=0.0)
     if busy >= BUSY:

@@ -85,25 +85,13 @@ class Entry:
         return (self.accuracy.train_overlap or 0.0) if self.accuracy is not None else 0.0
 
     @property
-    def f1_with_interval(self) -> Interval | float | None:
-        """F1 in percent, with its interval if known."""
-        scores = self.accuracy
-        return None if scores is None else scores.f1_interval or scores.f1
-
-    @property
-    def exact_with_interval(self) -> Interval | float | None:
-        """EM in percent, with its interval if known."""
-        scores = self.accuracy
-        return None if scores is None else scores.exact_interval or scores.exact
-
-    @property
     def retained(self) -> Interval | float | None:
         """Return F1 divided by that of the group's baseline; None when compared with another or none."""
         scores = self.accuracy
         base = self.group.baseline
         if not scores or not base or scores.baseline_sha256 != base.baseline_sha256:
             return None
-        return scores.f1_retained if self.is_baseline else scores.retained_interval or scores.f1_retained
+        return scores.f1_retained if self.is_baseline else scores.retained_with_interval
 
     @property
     def exact_retained(self) -> Interval | float | None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.show.card import card_tables
 from benchmarks.show.categories import category_tables
-from benchmarks.show.columns import ACCURACY, BRIEF, LATENCY, PADDING, SUMMARY, Line
+from benchmarks.show.columns import ACCURACY, BRIEF, LATENCY, SUMMARY, Line
 from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
@@ -12,7 +12,7 @@ from benchmarks.show.ranking import ranking_tables
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
 
-PER_MODEL = {"brief": BRIEF, "summary": SUMMARY, "accuracy": ACCURACY, "padding": PADDING}
+PER_MODEL = {"brief": BRIEF, "summary": SUMMARY, "accuracy": ACCURACY}
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
@@ -26,10 +26,9 @@ def group_tables(group: Group, view: str) -> list[Table]:
     """Return a group's tables of a view whose tables do not span groups."""
     if view in OTHER_VIEWS:
         return OTHER_VIEWS[view](group)
-    entries = [e for e in group.entries if view != "padding" or e.padding_gain is not None]
-    if not entries:
+    lines = [Line(e) for e in group.entries]
+    if not lines:
         return []
-    lines = [Line(e) for e in entries]
     return [make_table(_title(group), PER_MODEL[view], lines, table_footnotes(group, view))]
 
 

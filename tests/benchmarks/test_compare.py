@@ -116,7 +116,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert (teacher_scores.n, teacher_scores.f1_retained, teacher_scores.baseline) == (2, 1.0, "teacher")
     assert teacher_scores.n_windows > 2
     assert teacher_scores.f1 > 0
-    assert teacher_scores.retained_interval is None  # of itself it retains all
+    assert teacher_scores.f1_retained_low is None  # of itself it retains all
     assert student_scores.size_bytes == (student / "model.safetensors").stat().st_size
     assert student_scores.params == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
     assert student_scores.same_answers_as == "teacher"

@@ -67,11 +67,12 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
             "agreement": "96.8%",
         },
         **{"ms padded": "20.0", "x padded": "5.00x", "ms unpadded": "8.0", "x unpadded": "6.25x"},
+        "gain": "2.50x",
     }
     assert (teacher["x padded"], teacher["x unpadded"], teacher["agreement"]) == ("1.00x", "1.00x", UNKNOWN)
-    gain = "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models"
+    gain = "gain, unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models"
     assert gain in footnotes(results)
-    assert shown(results, "gain", view="padding") == ["2.00x", "2.50x"]
+    assert shown(results, "gain") == ["2.00x", "2.50x"]
     latency = shown(results, "model", "padded to", "x", "p50 ms", "mean ms", view="latency")
     assert ("s", "384", "5.00x", "18.0", "20.0") in latency
 
@@ -361,8 +362,8 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     assert "| teacher | PyTorch | fp32 |" in readme.read_text()
     assert readme.read_text().startswith("a\n")
     assert capsys.readouterr().out == ""
-    for view, with_toolchains in (("family", False), ("summary", True)):
-        text = print_tables(TableOptions((rows,), view=view, plot=svg))
+    for models, with_toolchains in ((("teacher", "student"), False), (None, True)):
+        text = print_tables(TableOptions((rows,), view="summary", models=models, plot=svg))
         assert ["student-openvino-int8" in found for found in (text, svg.read_text())] == [
             with_toolchains
         ] * 2

@@ -3,11 +3,13 @@
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
+#   make -f recipes/flagship.mk everyday TRAIN=... DEV=...
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
-#   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
+#   precisions, one of them int4, and measures all (`scores`, then `times`); `everyday` scores the models and the files to
+#   ship on everyday text; `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
@@ -36,7 +38,7 @@ RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 RELEASED := $(OUT)/models
 
-.PHONY: models settings rows scores times arm forms large-teacher
+.PHONY: models settings rows scores times everyday arm forms large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -190,6 +192,12 @@ scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8 forms
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 
+# A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles.
+FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
+
+everyday: $(RELEASED)/SHA256SUMS $(FOR_PHONES)
+	$(COMPARE) $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES) --data everyday --baseline $(OUT)/teacher-mpnet --rows $(OUT)/everyday.jsonl --skip-latency
+
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.
 times: scores
@@ -197,7 +205,5 @@ times: scores
 	$(COMPARE) $(FILES) --toolchains $(RELEASED)/student --quick --lengths unpadded 128 192 256 384 --threads 1 2 --rows $(OUT)/toolchains.jsonl
 
 # Instructions and answers on emulated phone CPUs, with dotprod and without.
-ON_ARM := $(FILES) $(OUT)/forms/student-tflite-int4
-
 arm: scores
-	$(foreach cpu,neoverse-n1 cortex-a72,$(COMPARE) $(ON_ARM) --data $(DEV) --target qemu:$(cpu) --questions 20 --rows $(OUT)/arm.jsonl && )true
+	$(foreach cpu,neoverse-n1 cortex-a72,$(COMPARE) $(FOR_PHONES) --data $(DEV) --target qemu:$(cpu) --questions 20 --rows $(OUT)/arm.jsonl && )true

@@ -39,8 +39,9 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     other.append(on_target("ort", 9, runtime=ORT, **int8))
     assert shown(other, "x fp32", view="arm") == ["1.00x", UNKNOWN, UNKNOWN]
     on_pi = [on_target("fp32", **PI), on_target("int8", **int8, **PI)]
-    for model, ms in (("fp32", 90.0), ("int8", 30.0)):
-        on_pi.append(timed(model, ms, "unpadded", runtime=LITERT, stage="export", rounds=EVEN, **PI))
+    own = {"runtime": LITERT, "stage": "export", "rounds": EVEN, **PI}
+    on_pi.append(timed("fp32", 90.0, "unpadded", **own))
+    on_pi.append(timed("int8", 30.0, "unpadded", **int8, **own))
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)

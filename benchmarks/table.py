@@ -4,7 +4,7 @@
     python -m benchmarks.table runs/demo/rows.jsonl --view summary
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
-        --view family --write PAGE.md --name x86
+        --view summary --write PAGE.md --name x86
 
     python -m benchmarks.table benchmarks/results/flagship.jsonl \\
         benchmarks/results/flagship-arm64-qemu.jsonl --view card
@@ -19,7 +19,7 @@ from pathlib import Path
 import tyro
 
 from benchmarks.results.files import read_results
-from benchmarks.results.rows import AnyResult
+from benchmarks.results.rows import AnyResult, Data
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
@@ -29,7 +29,6 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
 
-FAMILY = "family"
 HINTS = {
     "card": "; it needs results of this machine's CPU, which other targets are set beside",
     "arm": "; python benchmarks/compare.py --target writes such results",
@@ -45,13 +44,12 @@ class TableOptions:
     rows: tyro.conf.Positional[tuple[Path, ...]]
     """Files of results."""
     view: str = "brief"
-    """brief (a line for each model, 100 characters wide), summary (all columns), short (its main columns),
-    family (summary without toolchains), padding (gain of unpadded windows), latency (a line for each setting;
-    phones are here), accuracy, toolchains (our best export against other toolchains' exports of the same
-    model), arm (results of --target), categories (scores by category), or card (sizes, times and scores, a
-    line for each target)."""
+    """brief (a line for each model, 100 characters wide), summary (all columns), latency (a line for each
+    setting; phones are here), accuracy, toolchains (our best export against other toolchains' exports of the
+    same model), arm (results of --target), categories (scores by category), or card (sizes, times and
+    scores, a line for each target)."""
     data: str | None = None
-    """Only results of the data file with this name; all by default."""
+    """Only tables of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
     """Only these models; all by default."""
     markdown: bool = False
@@ -66,8 +64,7 @@ class TableOptions:
     """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
 
     def __post_init__(self) -> None:
-        views = (*VIEWS, FAMILY)
-        check_option(self.view in views, "--view", self.view, f"one of {', '.join(views)}")
+        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
         for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
             if drawing is not None:
@@ -80,8 +77,9 @@ class TableOptions:
 def print_tables(options: TableOptions) -> str:
     """Print the tables, or write them into a file. Return them as text."""
     results = chosen_results(options)
-    groups = collect(results, newest_order(results))
-    tables = view_tables(groups, "summary" if options.view == FAMILY else options.view)
+    collected = collect(results, newest_order([r for r in results if _is_of(r.data, options.data)]))
+    groups = [group for group in collected if _is_of(group.newest.data, options.data)]
+    tables = view_tables(groups, options.view)
     if not tables:
         view = f"{options.view} of {options.data}" if options.data else options.view
         on_phone = any(group.on_phone for group in groups)
@@ -97,18 +95,19 @@ def print_tables(options: TableOptions) -> str:
 
 
 def chosen_results(options: TableOptions) -> list[AnyResult]:
-    """Return the results of the chosen data and models."""
+    """Return the results of the chosen models."""
     results = [result for path in options.rows for result in read_results(path)]
-    if options.data is not None:
-        results = [r for r in results if r.data and r.data.name == options.data]
-    if options.view == FAMILY:
-        results = [r for r in results if r.toolchain is None]
     if options.models is not None:
         known = sorted({r.model for r in results})
         unknown = sorted(set(options.models) - set(known))
         check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
         results = [r for r in results if r.model in options.models]
     return results
+
+
+def _is_of(data: Data | None, name: str | None) -> bool:
+    """Return whether results of this data are shown."""
+    return name is None or (data is not None and data.name == name)
 
 
 if __name__ == "__main__":

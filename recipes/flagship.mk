@@ -3,11 +3,13 @@
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
+#   make -f recipes/flagship.mk everyday TRAIN=... DEV=...
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk settings TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
-#   precisions, one of them int4, and measures all (`scores`, then `times`); `arm` runs the files on emulated phone CPUs;
+#   precisions, one of them int4, and measures all (`scores`, then `times`); `everyday` scores the models and the files to
+#   ship on everyday text; `arm` runs the files on emulated phone CPUs;
 #   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
 #   phone's file in $(OUT)/models (copy models/ there), in minutes.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
@@ -38,7 +40,7 @@ RUN := .venv/bin/python
 EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 RELEASED := $(OUT)/models
 
-.PHONY: models settings rows scores times arm forms large-teacher
+.PHONY: models settings rows scores times everyday arm forms large-teacher
 .DELETE_ON_ERROR:
 
 models: $(RELEASED)/SHA256SUMS
@@ -192,6 +194,12 @@ scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8 forms
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 
+# A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles.
+FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
+
+everyday: $(RELEASED)/SHA256SUMS $(FOR_PHONES)
+	$(COMPARE) $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES) --data everyday --baseline $(OUT)/teacher-mpnet --rows $(OUT)/everyday.jsonl --skip-latency
+
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.
 times: scores
@@ -200,8 +208,7 @@ times: scores
 
 # Answers and instructions on emulated phone CPUs. The answers on one of them are compared with the large teacher's; on
 # the others, with dotprod missing or i8mm beside it, few windows say how many instructions one takes.
-ON_ARM := $(FILES) $(OUT)/forms/student-tflite-int4
-ON_TARGET := $(COMPARE) $(ON_ARM) --data $(DEV) $(ROWS)
+ON_TARGET := $(COMPARE) $(FOR_PHONES) --data $(DEV) $(ROWS)
 
 arm: scores
 	$(ON_TARGET) --target qemu:neoverse-n1 --questions $(ARM_QUESTIONS)

@@ -79,8 +79,8 @@ SCORED = {
 }
 # In the order of the pages: a footnote stands under the first table that it explains.
 TABLES = [
-    ("README.md", FLAGSHIP, {"view": "short", "data": DEV2, "models": (LARGE, *SHIPPED[3:])}),
-    (RELEASE, FLAGSHIP, {"view": "summary", "name": "short", "data": DEV2, "models": BESIDE_LARGE}),
+    ("README.md", FLAGSHIP, {"data": DEV2, "models": (LARGE, *SHIPPED[3:])}),
+    (RELEASE, FLAGSHIP, {"view": "summary", "data": DEV2, "models": BESIDE_LARGE}),
     (RELEASE, f"{FLAGSHIP} {FLAGSHIP}-arm64-qemu", {"view": "card", "data": DEV2, "models": SHIPPED}),
     (RELEASE, FLAGSHIP, {"view": "accuracy", "name": "dev2", "data": DEV2}),
     (RELEASE, FLAGSHIP, {"view": "accuracy", "name": "dev1", "data": DEV}),
@@ -91,7 +91,7 @@ TABLES = [
     (RELEASE, "flagship-arm64-qemu", {"view": "arm"}),
     *((RELEASE, FLAGSHIP, {"view": "accuracy", "name": n, "data": d}) for n, d in SCORED.items()),
     (SMALL_FILES, COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
-    (SMALL_FILES, COMPRESSION, {"view": "summary", "name": "short", "data": DEV, "models": SMALL}),
+    (SMALL_FILES, COMPRESSION, {"view": "summary", "data": DEV, "models": SMALL}),
     (SMALL_FILES, COMPRESSION, {"name": "steps", "view": "accuracy", "data": "dev-v1.1-2000.json"}),
     (SMALL_FILES, COMPRESSION, {"view": "summary", "name": "times", "data": QUICK, "models": TIMED}),
     (SMALL_FILES, COMPRESSION, {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE}),
@@ -125,7 +125,7 @@ def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
 
 @pytest.mark.parametrize(("name", "rows", "table", "flag"), DRAWINGS)
 def test_drawings_are_made_from_the_rows(name, rows, table, flag, tmp_path):
-    write_table(TableOptions(files(rows), view="family", **{flag: tmp_path / "made.svg"}, **table))
+    write_table(TableOptions(files(rows), **{flag: tmp_path / "made.svg"}, **table))
     assert (tmp_path / "made.svg").read_bytes() == (RESULTS / f"{name}.svg").read_bytes()
 
 
@@ -240,4 +240,4 @@ if __name__ == "__main__":
     for page, rows, table in TABLES:
         write_table(TableOptions(files(rows), write=ROOT / page, **table))
     for name, rows, table, flag in DRAWINGS:
-        write_table(TableOptions(files(rows), view="family", **{flag: RESULTS / f"{name}.svg"}, **table))
+        write_table(TableOptions(files(rows), **{flag: RESULTS / f"{name}.svg"}, **table))

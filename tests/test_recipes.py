@@ -30,7 +30,7 @@ WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to c
 MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
     "flagship": (
-        ("rows", "arm", "large-teacher", "settings"),
+        ("rows", "everyday", "arm", "large-teacher", "settings"),
         {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
         {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare", "export.tune"},
     ),

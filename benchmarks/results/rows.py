@@ -118,8 +118,8 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
         return self.parent_sha256 or (self.bundle_sha256 if self.toolchain else None)
 
 
-def _interval(mean: float | None, low: float | None, high: float | None) -> Interval | None:
-    return None if mean is None or low is None or high is None else Interval(mean, low, high)
+def _shown(mean: float | None, low: float | None, high: float | None) -> Interval | float | None:
+    return mean if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
 class Accuracy(Result, tag="accuracy", kw_only=True):
@@ -177,19 +177,19 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     """exact, f1 and total by the questions' category."""
 
     @property
-    def f1_interval(self) -> Interval | None:
-        """Return F1 with its interval, or None."""
-        return _interval(self.f1, self.f1_low, self.f1_high)
+    def f1_with_interval(self) -> Interval | float | None:
+        """Return F1 in percent, with its interval if known."""
+        return _shown(self.f1, self.f1_low, self.f1_high)
 
     @property
-    def exact_interval(self) -> Interval | None:
-        """Return EM with its interval, or None."""
-        return _interval(self.exact, self.exact_low, self.exact_high)
+    def exact_with_interval(self) -> Interval | float | None:
+        """Return EM in percent, with its interval if known."""
+        return _shown(self.exact, self.exact_low, self.exact_high)
 
     @property
-    def retained_interval(self) -> Interval | None:
-        """Return F1 retained with its interval, or None."""
-        return _interval(self.f1_retained, self.f1_retained_low, self.f1_retained_high)
+    def retained_with_interval(self) -> Interval | float | None:
+        """Return F1 retained, with its interval if known."""
+        return _shown(self.f1_retained, self.f1_retained_low, self.f1_retained_high)
 
 
 class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
@@ -216,14 +216,9 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """
 
     @property
-    def same_answers_interval(self) -> Interval | None:
-        """Return the share of answers equal to the reference's with its interval, or None."""
-        return _interval(self.same_answers, self.same_answers_low, self.same_answers_high)
-
-    @property
-    def exact_retained_interval(self) -> Interval | None:
-        """Return EM retained with its interval, or None."""
-        return _interval(self.exact_retained, self.exact_retained_low, self.exact_retained_high)
+    def same_answers_with_interval(self) -> Interval | float | None:
+        """Return the share of answers equal to the reference's, with its interval if known."""
+        return _shown(self.same_answers, self.same_answers_low, self.same_answers_high)
 
 
 class Latency(Result, tag="latency", kw_only=True):

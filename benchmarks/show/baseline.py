@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from benchmarks.measure.accuracy import answer_intervals
 from benchmarks.results.rows import HERE, Accuracy, AnyResult
 from benchmarks.show.groups import Group
 from benchmarks.show.questions import Kept
 from qa.bundles.manifest import TEACHER_STAGES
-from qa.evaluation.bootstrap import score_intervals
 
 
 def set_baseline(results: Sequence[AnyResult], sha256: str | None = None) -> None:
@@ -45,20 +43,14 @@ def _compare(result: Accuracy, base: Accuracy) -> None:
 
 
 def add_intervals(groups: Sequence[Group], kept: Kept) -> None:
-    """Add the missing intervals of F1 retained, in place, where the answers are kept."""
-    articles = [example.title for example in kept.examples]
+    """Add the missing intervals of what is retained, in place, where the answers are kept."""
     for group in groups:
         base = group.baseline_entry
-        for entry in group.entries if base in kept.f1 else []:
+        for entry in group.entries if base in kept.answers else []:
             assert base is not None
             scores = entry.accuracy
-            if scores is not None and entry is not base and entry in kept.f1 and not scores.retained_interval:
-                _add_interval(scores, kept.f1[entry], kept.f1[base], articles)
-
-
-def _add_interval(scores: Accuracy, f1: np.ndarray, base_f1: np.ndarray, articles: Sequence[str]) -> None:
-    """Add the interval of F1 retained from the F1 (Q,) of every question, paired with the baseline's."""
-    _, (retained, _), scores.resampled = score_intervals(np.stack([f1, base_f1], axis=1), articles, 1)
-    if retained is not None:
-        scores.f1_retained_low = round(retained.low, 6)
-        scores.f1_retained_high = round(retained.high, 6)
+            missing = scores is not None and scores.f1_retained_low is None
+            if missing and entry is not base and entry in kept.answers:
+                intervals = answer_intervals(kept.examples, kept.answers[entry], kept.answers[base])
+                for name, value in intervals.items():
+                    setattr(scores, name, value)

@@ -43,8 +43,8 @@ COLUMNS = [
     x_column("x unpadded", "measured.unpadded"),
     Column("pass s", "pass_s", ",.0f", mark=quick_mark("measured.unpadded"), rank=6),
     Column("questions", "measured.accuracy.n", ",.0f"),
-    Column("EM", "measured.exact_with_interval", ".2f", rank=4),
-    Column("F1", "measured.f1_with_interval", ".2f"),
+    Column("EM", "measured.accuracy.exact_with_interval", ".2f", rank=4),
+    Column("F1", "measured.accuracy.f1_with_interval", ".2f"),
     Column("EM retained", "measured.exact_retained", ".1f", 100, "%", rank=7),
     Column("F1 retained", "measured.retained", ".1f", 100, "%"),
 ]

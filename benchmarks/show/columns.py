@@ -1,6 +1,6 @@
 """Columns of the tables of models and settings, and the lines they are read from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from qa.formats.registry import FORMATS
 
 QUICK = "†"  # follows a figure that was timed too briefly
 ANOTHER_RUN = "‡"  # follows a time from another run than the baseline's time in the table
+EVERYDAY_F1 = "F1 on everyday text"
 OVERLAP = "§"  # follows a model that is scored on passages it was trained on
 
 # Names by package. Their order is that of their colours in plots.
@@ -109,11 +110,11 @@ EMBEDDINGS = Column("embeddings", "entry.newest.embeddings", optional=True, rank
 PARAMS = Column("params", "entry.newest.params", ".1f", 1e-6, "M", rank=8)
 NON_EMBEDDING = Column("non-emb.", "entry.newest.params_without_embeddings", ".1f", 1e-6, "M", rank=9)
 SIZE = Column("MB", "entry.newest.size_bytes", ".1f", 1e-6)
-BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16])
+BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16], rank=9)
 # Its scores
 EXACT = Column("EM", "entry.accuracy.exact", ".2f", rank=4)
 F1 = Column("F1", "entry.accuracy.f1", ".2f")
-F1_INTERVAL = Column("F1", "entry.f1_with_interval", ".2f")
+F1_INTERVAL = Column("F1", "entry.accuracy.f1_with_interval", ".2f")
 EXACT_RETAINED = Column("EM retained", "entry.exact_retained", ".1f", 100, "%", optional=True, rank=7)
 RETAINED = Column("F1 retained", "entry.retained", ".1f", 100, "%", optional=True)
 BOTH_RETAINED = [EXACT_RETAINED, RETAINED]
@@ -134,14 +135,20 @@ ACCURACY_DETAILS = [
     Column("ECE before", "entry.accuracy.uncalibrated_calibration_error", ".2f", optional=True, rank=6),
 ]
 # Its times, as long as the longest window and as short as its own
-MS_PADDED = replace(ms_column("padded"), rank=3)
-MS_UNPADDED = ms_column("unpadded")
-X_UNPADDED = x_column("x unpadded", "entry.unpadded")
 TIMES = [
-    MS_PADDED,
+    replace(ms_column("padded"), rank=3),
     replace(x_column("x padded", "entry.padded"), rank=5),
-    MS_UNPADDED,
-    X_UNPADDED,
+    ms_column("unpadded"),
+    x_column("x unpadded", "entry.unpadded"),
+    Column(
+        "gain",
+        "entry.padding_gain",
+        ".2f",
+        unit="x",
+        mark=quick_mark("entry.padded"),
+        optional=True,
+        rank=6,
+    ),
     Column(
         "windows/s",
         "entry.batched.windows_per_s",
@@ -162,11 +169,11 @@ BRIEF = [
     PRECISION,
     SIZE,
     F1,
+    Column(EVERYDAY_F1, "entry.on_everyday_text.f1", ".2f", optional=True),
     RETAINED,
     Column("ms", "entry.shortest.latency_ms_mean", ".1f", mark=marks("entry.shortest"), optional=True),
     Column("x", _mean_speedup, ".1f", unit="x", mark=quick_mark("entry.shortest"), optional=True),
 ]  # at most 100 characters wide
-SHORT = [MODEL, RUNTIME, PRECISION, SIZE, F1, RETAINED, MS_UNPADDED, X_UNPADDED]
 ACCURACY = [
     *NAMES,
     SIZE,
@@ -178,12 +185,6 @@ ACCURACY = [
     *(replace(column, form=".2f") for column in BOTH_RETAINED),
     Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%", rank=6),
     Column("with", "entry.accuracy.same_answers_as", rank=7),
-]
-PADDING = [
-    *NAMES,
-    MS_PADDED,
-    MS_UNPADDED,
-    Column("gain", "entry.padding_gain", ".2f", unit="x", mark=quick_mark("entry.padded")),
 ]
 SETTING = [
     Column("padded to", lambda line: UNKNOWN if line.row.lengths == UNPADDED else str(line.row.lengths)),
@@ -206,23 +207,11 @@ SETTING = [
 LATENCY = [MODEL, *SETTING]
 
 
-def _with_details(columns: Sequence[Column], *headings: str) -> list[Column]:
-    """Return the columns, those of these headings hidden until all are asked for."""
-    return [replace(column, detail=column.heading in headings) for column in columns]
-
-
 # On the page, with the places of several groups
-PLACES = [replace(TARGET, varied=True), DATA, MACHINE]
-F1_PARTS = [F1_INTERVAL, HAS_ANS, NO_ANS]
-PAGE_MODELS = _with_details(
-    [
-        *(MODEL, *PLACES, RUNTIME, PRECISION, SIZE, EXACT, *F1_PARTS, *BOTH_RETAINED, *TIMES),
-        *(INSTRUCTIONS, EMBEDDINGS, PARAMS, NON_EMBEDDING, AGREEMENT, QUESTIONS),
-    ],
-    *("machine", "HasAns F1", "NoAns", "EM retained", "windows/s"),
-    *("embeddings", "params", "non-emb.", "agreement", "questions"),
-)
-PAGE_SETTINGS = _with_details(
-    [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE],
-    *("machine", "runtime", "first ms", "runs", "timed s", "tokenize", "decode", "load ms", "bundle"),
-)
+PLACES = [replace(TARGET, varied=True), DATA, replace(MACHINE, rank=6)]
+F1_PARTS = [F1_INTERVAL, replace(HAS_ANS, rank=6), replace(NO_ANS, rank=6)]
+PAGE_MODELS = [
+    *(MODEL, *PLACES, RUNTIME, PRECISION, SIZE, EXACT, *F1_PARTS, *BOTH_RETAINED, *TIMES),
+    *(INSTRUCTIONS, EMBEDDINGS, PARAMS, NON_EMBEDDING, AGREEMENT, QUESTIONS),
+]
+PAGE_SETTINGS = [MODEL, *PLACES, RUNTIME, PRECISION, *SETTING, BUNDLE]

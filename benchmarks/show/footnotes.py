@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, Accuracy, Failure, Latency, Machine, Result
+from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
 from benchmarks.results.stats import mean_of
-from benchmarks.show.columns import ANOTHER_RUN, OVERLAP, QUICK, tool_of, words_of
+from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
@@ -16,39 +16,25 @@ SCORES = {
     "calibration_error": "ECE: expected calibration error of the probabilities in percentage points",
     "uncalibrated_calibration_error": "ECE before: expected calibration error of the softmax scores",
 }
-ONE_LENGTH = ("brief", "short", "card")  # views with the shortest times only
+BRIEF = "brief"  # view with few footnotes
+ONE_LENGTH = (BRIEF, "card")  # views with the shortest times only
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
 
 
 def table_footnotes(group: Group, view: str) -> list[str]:
     """Return all footnotes of a view with a line for each model or setting of a group."""
     rows = shown_times(group, view)
+    meaning = [*_scores(group, view), *_times(group, view, rows), *_intervals(group, view, rows)]
+    conditions = [*_conditions(group, view)]
+    if view == BRIEF:
+        meaning, conditions = ["; ".join(meaning)], ["; ".join(conditions)]
     return [
-        *_scores(group, view),
-        *_times(group, view, rows),
-        *_intervals(group, view, rows),
+        *meaning,
         *overlap_footnotes(group.scores),
         *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
-        *_conditions(group, view),
-        *failure_footnotes(e.failure for e in group.entries),
-    ]
-
-
-def short_footnotes(group: Group) -> list[str]:
-    """Return the two footnotes of the short view, and those that say what is wrong with a figure."""
-    rows = shown_times(group, "short")
-    meaning = "ms: mean of the runtime call for one window, unpadded, 1 thread"
-    if group.baseline is not None:
-        meaning += f"; F1 retained: divided by that of {group.baseline_name}; x: speed-up over it"
-        meaning += f"; in brackets: {LEVEL:.0%} bootstrap intervals"
-    return [
-        meaning,
-        "; ".join(_conditions(group, "short")),
-        *overlap_footnotes(group.scores),
-        *quick_footnotes(rows),
-        *_another_run(group, rows),
+        *conditions,
         *failure_footnotes(e.failure for e in group.entries),
     ]
 
@@ -57,14 +43,18 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     """Return the times that a view shows."""
     if view == "latency":
         return group.times
-    names = {"accuracy": (), "padding": ("padded", "unpadded")} | dict.fromkeys(ONE_LENGTH, ("shortest",))
+    names = {"accuracy": ()} | dict.fromkeys(ONE_LENGTH, ("shortest",))
     shown = names.get(view, ("padded", "unpadded", "batched"))
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
 
-def failure_footnotes(failures: Iterable[Failure | None]) -> list[str]:
-    """Return a footnote for each model that could not be measured."""
-    return [f"{failure.model} failed: {failure.error}" for failure in failures if failure]
+def failure_footnotes(failures: Iterable[object]) -> Iterator[str]:
+    """Say why each model could not be measured, and at which setting; what is no failure is passed over."""
+    for failure in (r for r in failures if isinstance(r, Failure)):
+        where = f" on {failure.target}" if failure.target.startswith((SSH, QEMU)) else ""
+        known = {"lengths": failure.lengths, "threads": failure.threads}
+        setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
+        yield f"{failure.model}{where}{f' ({setting})' if setting else ''} failed: {failure.error}"
 
 
 def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
@@ -99,11 +89,14 @@ def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
 
 def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
-    if group.baseline is None and view != "padding":
+    if group.baseline is None:
         yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
         yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
+    everyday = [r for e in group.entries if view == BRIEF and (r := e.on_everyday_text)]
+    if everyday:
+        yield f"{EVERYDAY_F1}: on {everyday[0].data.name}, {plural(everyday[0].n, 'question')}"
     scores = group.scores
     if scores and all(a.HasAns_total is None and a.null_threshold is None for a in scores):
         yield "every question has an answer here, so every model answers always"
@@ -123,20 +116,20 @@ def _scores(group: Group, view: str) -> Iterator[str]:
 
 def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """Explain the columns of times."""
-    if rows and view in ("summary", "padding", *ONE_LENGTH):
+    if rows and view in ("summary", *ONE_LENGTH):
         lengths = group.shown_lengths[-1 if view in ONE_LENGTH else 0 :]
         settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
-    if rows and group.baseline is not None and view != "padding":
+    if rows and group.baseline is not None:
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"
     gains = {e: gain for e in group.entries if (gain := e.padding_gain) is not None}
-    if gains and view in ("summary", "padding"):
+    if gains and view == "summary":
         base = group.baseline_entry
         of_base = f" {number(gains[base], unit='x')} for {base.model}," if base in gains else ""
         means = [mean_of(gain) for gain in gains.values()]
         over_all = f"{min(means):.2f}x to {max(means):.2f}x over all models, each with itself in one run"
-        yield f"unpadded instead of padded to {group.longest}:{of_base} {over_all}"
+        yield f"gain, unpadded instead of padded to {group.longest}:{of_base} {over_all}"
     if view == "summary" and group.batched is not None:
         batch_lengths, threads, batch = group.batched
         yield f"windows/s: batches of {batch} windows, {words_of(batch_lengths)}, threads: {threads}"
@@ -153,13 +146,13 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
 def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     """State what the intervals are resampled over."""
     over = []
-    scores = [a for a in group.scores if a.f1_interval]
-    if scores and view not in ("latency", "padding"):
+    scores = [a for a in group.scores if isinstance(a.f1_with_interval, Interval)]
+    if scores and view != "latency":
         columns = f"{'of F1 and ' if view in ('accuracy', 'card') else ''}of F1 retained"
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
         over.append(f"{columns} over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
-    if n_rounds and view != "brief":
+    if n_rounds and view != BRIEF:
         over.append(f"of x over {first_to_last([*map(str, n_rounds)])} rounds in which the models took turns")
     if over:
         yield f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"
@@ -202,14 +195,9 @@ def process_conditions(rows: Sequence[Latency]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in conditions if value]
 
 
-def busy_cores(rows: Sequence[Latency]) -> float:
-    """Return the most cores that other processes kept busy during any of the measurements."""
-    return max((row.other_load or 0.0 for row in rows), default=0.0)
-
-
 def busy_footnotes(rows: Sequence[Latency], machine: Machine) -> Iterator[str]:
     """Warn about a machine that was busy with other processes."""
-    busy = busy_cores(rows)
+    busy = max((row.other_load or 0.0 for row in rows), default=0.0)
     # The load of the minute before includes our own accuracy measurement, so the load of others is better.
     load = max((row.load_average or 0.0 for row in rows if row.other_load is None), default=0.0)
     if busy >= BUSY:

@@ -3,19 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from benchmarks.results.rows import CPU, PHONE, UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
 from benchmarks.results.stats import mean_of, same_run, speedup
+from qa.data.datasets import EVERYDAY, SHIPPED
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
+EVERYDAY_DATA = Path(SHIPPED[EVERYDAY].format("dev")).name
 Setting = tuple[Lengths, int, int]  # lengths, threads, batch
 Measured = Accuracy | Latency | Failure
 
 
 @dataclass(eq=False)
 class Entry:
-    """A model with its results, oldest first, since its file or runtime last changed or failed."""
+    """A model with its results, oldest first, since its file or runtime last changed."""
 
     group: "Group" = field(repr=False)
     results: list[Measured] = field(default_factory=list)
@@ -27,8 +30,8 @@ class Entry:
 
     @property
     def failure(self) -> Failure | None:
-        """The failure, if the newest attempt failed."""
-        return self.newest if isinstance(self.newest, Failure) else None
+        """The newest failure that no later result has made good."""
+        return next((r for r in reversed(self.results) if isinstance(r, Failure)), None)
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -69,21 +72,17 @@ class Entry:
         return self.accuracy.f1 if self.accuracy is not None else None
 
     @property
+    def on_everyday_text(self) -> Accuracy | None:
+        """The newest scores of the same file on everyday text, where the group has other data."""
+        others = [g for g in self.group.collected if g.data == EVERYDAY_DATA != self.group.data]
+        return next(
+            (e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)), None
+        )
+
+    @property
     def train_overlap(self) -> float:
         """Share of questions about passages it was trained on; 0 where unknown."""
         return (self.accuracy.train_overlap or 0.0) if self.accuracy is not None else 0.0
-
-    @property
-    def f1_with_interval(self) -> Interval | float | None:
-        """F1 in percent, with its interval if known."""
-        scores = self.accuracy
-        return None if scores is None else scores.f1_interval or scores.f1
-
-    @property
-    def exact_with_interval(self) -> Interval | float | None:
-        """EM in percent, with its interval if known."""
-        scores = self.accuracy
-        return None if scores is None else scores.exact_interval or scores.exact
 
     @property
     def retained(self) -> Interval | float | None:
@@ -92,7 +91,7 @@ class Entry:
         base = self.group.baseline
         if not scores or not base or scores.baseline_sha256 != base.baseline_sha256:
             return None
-        return scores.f1_retained if self.is_baseline else scores.retained_interval or scores.f1_retained
+        return scores.f1_retained if self.is_baseline else scores.retained_with_interval
 
     @property
     def exact_retained(self) -> Interval | float | None:
@@ -161,15 +160,25 @@ class Entry:
             key=lambda r: (r.batch, r.threads, r.lengths == UNPADDED, padded_length(r.lengths)),
         )
 
+    def is_same_file(self, other: "Entry") -> bool:
+        """Return whether both are one file, of one toolchain, in one precision."""
+        names = ("bundle_sha256", "toolchain", "precision")
+        return all(getattr(self.newest, name) == getattr(other.newest, name) for name in names)
+
     def is_changed_by(self, result: Measured) -> bool:
         """Return whether a result measures another file or runtime than this entry."""
         old = self.newest
         return old.subject != result.subject or (old.runtime is not None and old.runtime != result.runtime)
 
     def add(self, result: Measured) -> None:
-        """Add a newer result; drop older ones at a change of file or runtime, and around a failure."""
-        if self.results and (self.failure or isinstance(result, Failure) or self.is_changed_by(result)):
+        """Add a newer result; drop those of another file or runtime, and failures that it makes good.
+
+        A failure to time a model leaves its scores. Only times with as many threads make it good.
+        """
+        if self.results and self.is_changed_by(result):
             self.results.clear()
+        made_good = (None, getattr(result, "threads", None))
+        self.results = [r for r in self.results if not isinstance(r, Failure) or r.threads not in made_good]
         self.results.append(result)
 
 
@@ -188,6 +197,8 @@ class Group:
     """The machine in one line."""
     results: list[AnyResult] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
+    collected: Sequence["Group"] = field(default=(), repr=False)
+    """All groups of the results, this one among them."""
 
     @property
     def newest(self) -> AnyResult:
@@ -290,9 +301,11 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
         group.results.append(result)
         if result.data is not None and isinstance(result, Measured):
             _add(group, result)
-    for group in groups.values():
+    collected = sorted(groups.values(), key=lambda group: (group.on_phone, group.target != CPU))
+    for group in collected:
+        group.collected = collected
         _sort(group, order)
-    return sorted(groups.values(), key=lambda group: (group.on_phone, group.target != CPU))
+    return collected
 
 
 def _add(group: Group, result: Measured) -> None:

@@ -37,8 +37,11 @@ def best_entry(group: Group) -> tuple[Entry | None, str]:
 
 
 def _candidates(group: Group) -> list[Entry]:
-    """Return our models with all figures of a headline, without the baseline and train-test overlap."""
-    ours = [e for e in group.entries if not (e.is_baseline or e.is_toolchain or e.train_overlap)]
+    """Return our models with all figures of a headline, without the baseline and what is not recommended.
+
+    That is a model with a failure or with train-test overlap.
+    """
+    ours = [e for e in group.entries if not (e.is_baseline or e.is_toolchain or e.train_overlap or e.failure)]
     return [e for e in ours if e.retained is not None and e.newest.size_bytes]
 
 

@@ -11,6 +11,7 @@ from benchmarks.show.plots import Point, Scatter, scatter_svg
 from benchmarks.show.tables import at_path, in_brackets, plural
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
+from qa.evaluation.bootstrap import Interval
 
 
 def group_plots(group: Group) -> dict[str, Scatter]:
@@ -57,12 +58,12 @@ def write_latency_plot(group: Group, path: Path) -> None:
 
 def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
     newest = entry.newest
-    interval = accuracy.f1_interval
+    f1 = accuracy.f1_with_interval
     details = [
         newest.model,
         f"toolchain {tool_of(entry)}" if entry.is_toolchain else "",
         cost,
-        f"F1 {accuracy.f1:.2f}{in_brackets(interval)}, {plural(accuracy.n, 'question')}",
+        f"F1 {accuracy.f1:.2f}{in_brackets(f1)}, {plural(accuracy.n, 'question')}",
         next(overlap_footnotes([accuracy]), ""),
         f"precision {newest.precision}",
         f"embeddings {newest.embeddings}" if newest.embeddings else "",
@@ -74,7 +75,7 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         newest.model + overlap_mark("train_overlap")(entry),
         x,
         accuracy.f1,
-        interval,
+        f1 if isinstance(f1, Interval) else None,
         package_of(entry),
         newest.precision,
         hollow=entry.is_toolchain,

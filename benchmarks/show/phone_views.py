@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from benchmarks.results.rows import BENCHMARK_MODEL, Failure, PhoneLatency, PhoneQuestions
+from benchmarks.show.footnotes import failure_footnotes
 from benchmarks.show.groups import Group, padded_length
 from benchmarks.show.tables import Column, Table, first_to_last, make_table
 
@@ -96,7 +97,4 @@ def _latency_footnotes(lines: list[PhoneLatency | Failure], read: str) -> Iterat
     if THERMAL.is_shown(lines):
         yield "thermal: Android's status, 0 (none) to 6, the higher of before and after"
     yield read
-    for failure in (line for line in lines if isinstance(line, Failure)):
-        known = {"lengths": failure.lengths, "threads": failure.threads}
-        setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
-        yield f"{failure.model}{f' ({setting})' if setting else ''} failed: {failure.error}"
+    yield from failure_footnotes(lines)

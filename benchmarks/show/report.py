@@ -1,7 +1,7 @@
 """The HTML page of a comparison: one file that loads nothing, and needs a script only to sort."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from benchmarks.results.rows import AnyResult, Failure
+from benchmarks.results.rows import AnyResult
 from benchmarks.show.columns import PAGE_MODELS, PAGE_SETTINGS, Line
-from benchmarks.show.footnotes import busy_cores, overlap_footnotes, process_conditions
+from benchmarks.show.footnotes import failure_footnotes, overlap_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.headline import FEW_QUESTIONS, best_entry, few_questions, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
@@ -20,8 +20,8 @@ from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.plots import GREY, panels_svg, reliability_panel, scatter_svg
 from benchmarks.show.questions import Kept, chosen_three, regressions
 from benchmarks.show.ranking import ranking_tables
-from benchmarks.show.tables import Table, first_to_last, make_table, plural, span
-from benchmarks.show.views import group_tables, view_tables
+from benchmarks.show.tables import Table, make_table, plural, span
+from benchmarks.show.views import view_tables
 from qa.base.files import write_whole
 from qa.data.metrics import gold_texts
 from qa.evaluation.bootstrap import Interval
@@ -82,7 +82,9 @@ class Page:
     def _footnotes(self, view: str) -> list[str]:
         """Return the footnotes of a view of all groups, each once."""
         tables = view_tables([group for group in self.groups if not group.on_phone], view)
-        return list(dict.fromkeys(text for table in tables for text in table.footnotes))
+        data = dict.fromkeys(r.data for group in self.groups for r in group.results if r.data)
+        footnotes = dict.fromkeys(text for table in tables for text in table.footnotes)
+        return [*footnotes, *(f"data: {one.name}, SHA-256 {one.sha256}" for one in data)]
 
     @cached_property
     def questions(self) -> dict[str, Any]:
@@ -104,12 +106,10 @@ class Page:
         return list(dict.fromkeys(r.command for r in sorted(results, key=lambda r: r.date, reverse=True)))
 
 
-def failures(group: Group) -> list[Failure]:
-    """Return the failures that no later run has made good."""
-    newest: Sequence[object] = (
-        newest_on_phone(group) if group.on_phone else [e.failure for e in group.entries]
-    )
-    return [r for r in newest if isinstance(r, Failure)]
+def failures(group: Group) -> list[str]:
+    """Say in a line which failures no later run has made good."""
+    newest = newest_on_phone(group) if group.on_phone else [e.failure for e in group.entries]
+    return list(failure_footnotes(newest))
 
 
 def retained(group: Group) -> tuple[list[Entry], float] | None:
@@ -142,26 +142,6 @@ def other_baselines(group: Group) -> str:
     return f"{names}: {why}" if names else ""
 
 
-def conditions(group: Group) -> Iterator[tuple[str, str]]:
-    """Yield target, machine, runtimes, process conditions, data and dates."""
-    results = shown_results(group)
-    times = group.times
-    yield "Target", group.target
-    yield "Machine", group.machine
-    yield "Runtimes", ", ".join(dict.fromkeys(str(r.runtime) for r in results if r.runtime))
-    yield from ((name[0].upper() + name[1:], value) for name, value in process_conditions(times))
-    if any(row.other_load is not None for row in times):
-        busy = f"{busy_cores(times):.2f} cores busy while latency was measured"
-        yield "Other load", f"other processes kept {busy}"
-    if group.newest.data is not None:
-        scored = next((scores for scores in group.scores if scores.n_windows), None)
-        counts = (
-            f", {plural(scored.n, 'question')} in {plural(scored.n_windows or 0, 'window')}" if scored else ""
-        )
-        yield "Data", f"{group.data}{counts}, SHA-256 {group.newest.data.sha256}"
-    yield "Date", first_to_last(sorted(r.date.replace("T", " ").replace("Z", " UTC") for r in results))
-
-
 def embedded(svg: str) -> Markup:
     """Return a drawing as part of an HTML page: without namespaces, and text in the page's colour."""
     return Markup(re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace(GREY, "currentColor"))
@@ -186,10 +166,9 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-HELPERS: list[Callable[..., Any]] = [beside, conditions, embedded, failures, few_questions, gold_texts]
+HELPERS: list[Callable[..., Any]] = [beside, embedded, failures, few_questions, gold_texts]
 HELPERS += [
     group_plots,
-    group_tables,
     headline,
     other_baselines,
     overlap_footnotes,

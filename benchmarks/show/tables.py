@@ -13,7 +13,7 @@ from qa.base.errors import OptionError
 from qa.base.files import write_whole
 from qa.evaluation.bootstrap import Interval
 
-MOST_COLUMNS = 10  # of a table in Markdown
+MOST_COLUMNS = 10  # of a table in Markdown, and on the page at first
 UNKNOWN = "–"
 WIDTH = 100  # of a table in a terminal, in characters
 MIN_NAME = 12  # characters of a folded name in one line
@@ -44,8 +44,6 @@ class Column:
     """Left out of a table where all lines have the same value."""
     rank: int = 0
     """Columns of higher rank are left out first where a table is too wide; those of rank 0 never."""
-    detail: bool = False
-    """Hidden on the page until all columns are asked for."""
 
     def value(self, line: Any) -> Any:
         """Return the cell's value; None when it is unknown."""
@@ -89,13 +87,17 @@ class Table:
         """The headings in order."""
         return [column.heading for column in self.columns]
 
+    @property
+    def details(self) -> list[Column]:
+        """The columns of the highest rank beyond MOST_COLUMNS; the page hides them at first."""
+        ranked = sorted((c for c in reversed(self.columns) if c.rank), key=lambda column: -column.rank)
+        return ranked[: max(0, len(self.columns) - MOST_COLUMNS)]
+
     def fitted(self) -> "Table":
-        """Keep MOST_COLUMNS: leave out those of the highest rank, and footnotes that explain only them."""
-        dropped = sorted((c for c in reversed(self.columns) if c.rank), key=lambda column: -column.rank)
-        dropped = dropped[: max(0, len(self.columns) - MOST_COLUMNS)]
-        hidden = {column.heading for column in dropped}
+        """Leave out the details, and footnotes that explain only them."""
+        hidden = {column.heading for column in self.details}
         footnotes = [text for text in self.footnotes if not {*text.split(":", 1)[0].split(", ")} <= hidden]
-        columns = tuple(column for column in self.columns if column not in dropped)
+        columns = tuple(column for column in self.columns if column not in self.details)
         return replace(self, columns=columns, footnotes=tuple(footnotes))
 
     @property

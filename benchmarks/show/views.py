@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 from benchmarks.show.card import card_tables
 from benchmarks.show.categories import category_tables
-from benchmarks.show.columns import ACCURACY, BRIEF, LATENCY, PADDING, SHORT, SUMMARY, Line
-from benchmarks.show.footnotes import short_footnotes, table_footnotes
+from benchmarks.show.columns import ACCURACY, BRIEF, LATENCY, SUMMARY, Line
+from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.phone_views import phone_tables
 from benchmarks.show.ranking import ranking_tables
 from benchmarks.show.tables import Table, make_table
 from benchmarks.show.target_views import arm_tables
 
-PER_MODEL = {"brief": BRIEF, "summary": SUMMARY, "short": SHORT, "accuracy": ACCURACY, "padding": PADDING}
+PER_MODEL = {"brief": BRIEF, "summary": SUMMARY, "accuracy": ACCURACY}
 
 
 def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
@@ -26,12 +26,10 @@ def group_tables(group: Group, view: str) -> list[Table]:
     """Return a group's tables of a view whose tables do not span groups."""
     if view in OTHER_VIEWS:
         return OTHER_VIEWS[view](group)
-    entries = [e for e in group.entries if view != "padding" or e.padding_gain is not None]
-    if not entries:
+    lines = [Line(e) for e in group.entries]
+    if not lines:
         return []
-    lines = [Line(e) for e in entries]
-    footnotes = short_footnotes(group) if view == "short" else table_footnotes(group, view)
-    return [make_table(_title(group), PER_MODEL[view], lines, footnotes)]
+    return [make_table(_title(group), PER_MODEL[view], lines, table_footnotes(group, view))]
 
 
 def latency_tables(group: Group) -> list[Table]:

@@ -116,7 +116,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert (teacher_scores.n, teacher_scores.f1_retained, teacher_scores.baseline) == (2, 1.0, "teacher")
     assert teacher_scores.n_windows > 2
     assert teacher_scores.f1 > 0
-    assert teacher_scores.retained_interval is None  # of itself it retains all
+    assert teacher_scores.f1_retained_low is None  # of itself it retains all
     assert student_scores.size_bytes == (student / "model.safetensors").stat().st_size
     assert student_scores.params == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
     assert student_scores.same_answers_as == "teacher"
@@ -237,7 +237,9 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
     assert (rows[-1].error, rows[-1].threads) == ("out of memory", 1)
     out = capsys.readouterr().out
     assert "broken failed:" in out
-    assert "student failed: out of memory" in out
+    assert "student (threads 1) failed: out of memory" in out
+    line = next(line for line in out.splitlines() if line.startswith("student "))
+    assert f"{rows[2].f1:.2f}" in line.split(), "its accuracy was measured before"
 
 
 def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(

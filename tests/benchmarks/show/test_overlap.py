@@ -33,7 +33,7 @@ def comparison(overlap):
 def test_it_is_marked_in_every_table_and_never_recommended(overlap):
     groups = collect(comparison(overlap))
     group = groups[0]
-    for view in ("summary", "short", "accuracy", "padding", "latency", "categories", "arm"):
+    for view in ("summary", "brief", "accuracy", "latency", "categories", "arm"):
         (table, *_) = view_tables(groups, view)
         marked = {cells[0] for cells in table.cells if cells[0].endswith("§")}
         assert marked == ({"leaked§"} if overlap else set()), view

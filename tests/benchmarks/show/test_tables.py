@@ -12,6 +12,7 @@ from benchmark_results import (
     LITERT,
     NO_BASELINE,
     ORT,
+    TORCH,
     UNEVEN,
     batched,
     failure,
@@ -28,7 +29,10 @@ from benchmark_results import (
 
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Latency, Machine, Runtime
-from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.columns import EVERYDAY_F1
+from benchmarks.show.groups import EVERYDAY_DATA, collect, newest_order
+from benchmarks.show.headline import headline
+from benchmarks.show.report import Page
 from benchmarks.show.tables import (
     UNKNOWN,
     Column,
@@ -63,11 +67,12 @@ def test_like_is_divided_by_like_and_the_gain_of_exact_lengths_stands_apart():
             "agreement": "96.8%",
         },
         **{"ms padded": "20.0", "x padded": "5.00x", "ms unpadded": "8.0", "x unpadded": "6.25x"},
+        "gain": "2.50x",
     }
     assert (teacher["x padded"], teacher["x unpadded"], teacher["agreement"]) == ("1.00x", "1.00x", UNKNOWN)
-    gain = "unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models"
+    gain = "gain, unpadded instead of padded to 384: 2.00x for teacher, 2.00x to 2.50x over all models"
     assert gain in footnotes(results)
-    assert shown(results, "gain", view="padding") == ["2.00x", "2.50x"]
+    assert shown(results, "gain") == ["2.00x", "2.50x"]
     latency = shown(results, "model", "padded to", "x", "p50 ms", "mean ms", view="latency")
     assert ("s", "384", "5.00x", "18.0", "20.0") in latency
 
@@ -119,6 +124,32 @@ def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():
     assert shown(results, "model", "F1") == [("teacher", "80.00"), ("s", UNKNOWN)]
     assert "s failed: cannot load it" in footnotes(results)
     assert shown([*results, scored("s", 78.0)], "F1")[1] == "78.00"
+
+
+TIMES = [timed("s", 20.0), timed("s", 15.0, threads=2)]
+
+
+@pytest.mark.parametrize(
+    ("later", "ms", "stands"),
+    [
+        ([], UNKNOWN, True),
+        ([TIMES[1]], UNKNOWN, True),
+        ([scored("s", 78.0)], UNKNOWN, True),
+        ([TIMES[0]], "20.0", False),
+    ],
+)
+def test_a_model_that_fails_while_it_is_timed_keeps_its_scores_until_it_is_timed_so(later, ms, stands):
+    failed = failure("s", "out of memory", runtime=TORCH, threads=1)
+    results = [scored(), timed(), scored("s", 78.0), failed, *later]
+    assert shown(results, "F1", "F1 retained", "ms padded")[1] == ("78.00", "97.5%", ms)
+    groups = collect(results)
+    page = Page(groups).render()
+    for text in (footnotes(results), footnotes(results, "accuracy"), page):
+        assert ("s (threads 1) failed: out of memory" in text) is stands
+    assert ('<td data-heading="F1" data-v="78.0">78.00</td>' in page, headline(groups[0])[0][:2] == "s ") == (
+        True,
+        not stands,
+    )
 
 
 def test_agreement_with_the_baseline_for_want_of_the_parents_answers_is_not_the_parents():
@@ -252,6 +283,15 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
     at = next(number for number, line in enumerate(text) if line.startswith(name[:20]))
     assert text[at].split()[0] + text[at + 1] == name
     assert " ".join(" ".join(text[at + 2 :]).split()) == " ".join(table.footnotes)
+    everyday = Data(EVERYDAY_DATA, "everyday")
+    results += [scored(name, 31.5, n=536, data=everyday, **model)]
+    results += [scored(data=everyday, bundle_sha256="another file", **model)]
+    assert shown(results, "model", "F1", EVERYDAY_F1, view="brief") == [
+        ("teacher", "80.00", UNKNOWN),
+        (name, "78.00", "31.50"),
+    ]
+    assert f"{EVERYDAY_F1}: on {EVERYDAY_DATA}, 536 questions; " in footnotes(results, "brief")
+    assert all(EVERYDAY_F1 not in line for line in lines(results[-2:], "brief"))
     padded = [r for r in results if not isinstance(r, Latency)] + [timed(ms=7.0, **model)]
     assert shown(padded, "ms", view="brief") == ["7.0", UNKNOWN]
 
@@ -322,8 +362,8 @@ def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     assert "| teacher | PyTorch | fp32 |" in readme.read_text()
     assert readme.read_text().startswith("a\n")
     assert capsys.readouterr().out == ""
-    for view, with_toolchains in (("family", False), ("summary", True)):
-        text = print_tables(TableOptions((rows,), view=view, plot=svg))
+    for models, with_toolchains in ((("teacher", "student"), False), (None, True)):
+        text = print_tables(TableOptions((rows,), view="summary", models=models, plot=svg))
         assert ["student-openvino-int8" in found for found in (text, svg.read_text())] == [
             with_toolchains
         ] * 2

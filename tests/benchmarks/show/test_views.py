@@ -40,11 +40,16 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     other.append(on_target("ort", 9, runtime=ORT, **int8))
     assert shown(other, "x fp32", view="arm") == ["1.00x", UNKNOWN, UNKNOWN]
     on_pi = [on_target("fp32", **PI), on_target("int8", **int8, **PI)]
-    for model, ms in (("fp32", 90.0), ("int8", 30.0)):
-        on_pi.append(timed(model, ms, "unpadded", runtime=LITERT, stage="export", rounds=EVEN, **PI))
+    own = {"runtime": LITERT, "stage": "export", "rounds": EVEN, **PI}
+    on_pi.append(timed("fp32", 90.0, "unpadded", **own))
+    on_pi.append(timed("int8", 30.0, "unpadded", **int8, **own))
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
+    lost = failure("int8", "connection lost", runtime=LITERT, threads=4, **int8, **PI)
+    (table,) = view_tables(collect([*on_pi, lost]), "arm")
+    assert [line["F1"] for line in records(table)] == ["80.00", "80.00"]
+    assert "int8 on ssh:pi (threads 4) failed: connection lost" in table.footnotes
 
 
 def test_a_target_shows_what_it_retains_and_how_far_it_is_from_the_least():
@@ -116,8 +121,9 @@ def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
     broken = failure("int8", "out of memory", threads=4, lengths=384, **phone)
     untold = failure("int8", "no signature", **phone)
     (table,) = view_tables(collect([on_phone(), broken]), "latency")
-    assert "int8 (lengths 384, threads 4) failed: out of memory" in table.footnotes
-    assert "int8 failed: out of memory" in Page(collect([on_phone(), broken])).render()
+    line = "int8 (lengths 384, threads 4) failed: out of memory"
+    assert line in table.footnotes
+    assert line in Page(collect([on_phone(), broken])).render()
     for results, counted in (
         ([on_phone(), broken, on_phone(threads=4)], [on_phone(), on_phone(threads=4)]),
         ([untold, on_phone()], [on_phone()]),

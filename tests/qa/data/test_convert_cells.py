@@ -204,6 +204,37 @@ def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message
     assert "\n" not in str(caught.value)
 
 
+ADVICE = {
+    "a quotation mark that does not close": (
+        'What?,"Stop the boat! she said.,Stop\nWhen?,In 1841.,1841\nWhat?,He said go home",go home\n',
+        "double those inside",
+        'What?,"""Stop the boat! she said.",Stop\nWhen?,In 1841.,1841\nWhat?,"He said go home""",go home\n',
+    ),
+    "a marked word": ('What?,"He said \\"Stop\\".",Stop\n', "double those inside", 'What?,"He said ""Stop"".",Stop\n'),
+    "a comma": ("Who?,Ada, Bob,Ada\n", "found 4; quote those that contain ','", 'Who?,"Ada, Bob",Ada\n'),
+    "an empty field": ("Who?,Ada.\n", "found 2; an empty one, too, needs its ','", "Who?,Ada.,\n"),
+    "several places": ("What?,4 crowns or 4 pounds,4\n", "give answer_start", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_a_message_advises_helps(tmp_path, name):
+    wrong, advice, right = ADVICE[name]
+    header = "question,context,answer\n"
+    (tmp_path / "a.csv").write_text(header + wrong)
+    try:
+        reasons = list(convert(tmp_path / "a.csv")[1].values())
+    except SquadFormatError as error:
+        reasons = [str(error)]
+    assert [advice in reason for reason in reasons] == [True]
+    if right is None:
+        header = header.replace("\n", ",answer_start\n")
+        right = wrong.replace("\n", ",12\n")
+    (tmp_path / "a.csv").write_text(header + right)
+    found, dropped, _ = convert(tmp_path / "a.csv")
+    assert (len(found), dropped) == (right.count("\n"), {})
+
+
 def arrow(path, **columns):
     with pyarrow.OSFile(str(path), "wb") as stream:
         table = pyarrow.table(columns)
@@ -244,3 +275,5 @@ def test_a_split_in_the_cache_of_datasets_is_read_alone(tmp_path):
     assert list(convert(cache, split="validation")[0]) == ["c"]
     with pytest.raises(SquadFormatError, match=r"split 'test'; found squad-train-.*squad-validation"):
         convert(cache, split="test")
+    with pytest.raises(SquadFormatError, match=rf"split 'train'; found cache; give {cache}$"):
+        convert(tmp_path)

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from tokenizers import Tokenizer
 
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, first_few
 from qa.base.files import file_sha256, stale_temporaries
 from qa.bundles.card import model_card
 from qa.bundles.manifest import (
@@ -129,10 +129,10 @@ def _manifest_bytes(path: Path) -> bytes:
             f"{path}: {what}; give a folder that a PocketQA stage wrote, such as models/student"
         )
     if not (path / MANIFEST).is_file():
-        raise BundleError(
-            f"{path}: no {MANIFEST}, so it is not a finished bundle; give a folder that a PocketQA stage "
-            "wrote, or run the stage that makes it again"
-        )
+        inside = first_few([manifest.parent.name for manifest in sorted(path.glob(f"*/{MANIFEST}"))])
+        give = "a folder that a PocketQA stage wrote, or run the stage that makes it again"
+        give = f"one of the bundles in it: {inside}" if inside else give
+        raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; give {give}")
     return (path / MANIFEST).read_bytes()
 
 

@@ -287,7 +287,10 @@ class Manifest(StageRecord, frozen=True, kw_only=True):
             values = json.loads(raw)
             version = values.get("format", MANIFEST_VERSION) if isinstance(values, dict) else MANIFEST_VERSION
             if version != MANIFEST_VERSION:
-                raise BundleError(f"{where}: format {version}, this version reads {MANIFEST_VERSION}")
+                raise BundleError(
+                    f"{where}: format {version}, this version reads {MANIFEST_VERSION}; use the version that "
+                    "made it, or make the bundle again"
+                )
             return msgspec.convert(values, cls)
         except (ValueError, RecursionError) as error:  # msgspec.ValidationError is a ValueError
             reason = str(error) or type(error).__name__

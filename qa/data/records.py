@@ -91,55 +91,62 @@ def _text(path: Path) -> str:
     try:
         return unpacked(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise SquadFormatError(f"{path}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        raise SquadFormatError(
+            f"{path}: not UTF-8 at byte {error.start}; save it as CSV, TSV or JSON in UTF-8"
+        ) from None
 
 
 def _from_json(path: Path) -> Iterator[Record]:
     text = _text(path)
     try:
         root = json.loads(text)
-    except ValueError:
-        yield from _from_lines(path, text)
+    except json.JSONDecodeError as error:
+        yield from _from_lines(path, text, error)
         return
-    except RecursionError as error:
+    except (ValueError, RecursionError) as error:  # more digits or a deeper list than Python takes
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
     if isinstance(root, dict):
         root = root["data"] if isinstance(root.get("data"), list) else [root]
     if not isinstance(root, list):
         raise SquadFormatError(f"{path}: expected a list of records; give {FORMATS}")
     for number, fields in enumerate(root):
-        yield from _records(path, f"[{number}]", fields)
+        yield from _records(f"[{number}]", fields)
 
 
-def _from_lines(path: Path, text: str) -> Iterator[Record]:
-    objects = []
-    broken = []
+def _from_lines(path: Path, text: str, whole: json.JSONDecodeError) -> Iterator[Record]:
+    """Read JSON lines; `whole` is the fault of the text as one JSON value, where no line is an object."""
+    objects: list[tuple[str, object]] = []
+    broken = {}
     # Not splitlines, which also splits at U+2028 and others that JSON allows inside a text.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 objects.append((f"line {number}", json.loads(line)))
+            except json.JSONDecodeError as error:
+                broken[str(number)] = f"{error.msg} at column {error.colno}"
             except (ValueError, RecursionError) as error:
-                broken.append((str(number), error))
+                broken[str(number)] = str(error)
+    if not any(isinstance(fields, dict) for _, fields in objects):
+        broken = {str(whole.lineno): f"{whole.msg} at column {whole.colno}"}
     if broken:
-        numbers = first_few([number for number, _ in broken])
+        lines, reason = first_few(list(broken)), next(iter(broken.values()))
         raise SquadFormatError(
-            f"{path}: line {numbers}: not valid JSON ({broken[0][1]}); correct it, or give {FORMATS}"
+            f"{path}: line {lines}: not valid JSON ({reason}); correct it, or give {FORMATS}"
         )
     for place, fields in objects:
-        yield from _records(path, place, fields)
+        yield from _records(place, fields)
 
 
-def _records(path: Path, place: str, fields: object) -> Iterator[Record]:
-    """Yield an object's records; SquadFormatError unless its texts can be written as UTF-8."""
+def _records(place: str, fields: object) -> Iterator[Record]:
+    """Yield an object's records; a faulty one unless it is an object whose texts can be written as UTF-8."""
     if not isinstance(fields, dict):
-        raise SquadFormatError(
-            f"{path}: {place}: expected an object with question and context, got {fields!r:.60}"
-        )
+        yield Record(place, {}, "record is not an object with question and context")
+        return
     try:
         json.dumps(fields, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise SquadFormatError(f"{path}: {place}: half a surrogate pair ({error}); correct it") from None
+    except UnicodeEncodeError:
+        yield Record(place, {}, "a text has half a surrogate pair")
+        return
     yield from flat_records(place, fields)
 
 
@@ -158,9 +165,9 @@ def _pyarrow(path: Path) -> Any:
 def _from_parquet(path: Path) -> Iterable[dict[str, Any]]:
     pyarrow = _pyarrow(path)
     try:
-        return pyarrow.parquet.read_table(path).to_pylist()
-    except pyarrow.ArrowException as error:
-        raise SquadFormatError(f"{path}: not a Parquet file ({error})") from None
+        return _rows(pyarrow.parquet.read_table(path))
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise SquadFormatError(f"{path}: not a Parquet file ({first_line(error)})") from None
 
 
 def _from_folder(path: Path, split: str) -> Iterator[dict[str, Any]]:
@@ -169,9 +176,17 @@ def _from_folder(path: Path, split: str) -> Iterator[dict[str, Any]]:
     for file in _arrow_files(path, split):
         try:
             with pyarrow.OSFile(str(file), "rb") as stream:
-                yield from pyarrow.ipc.open_stream(stream).read_all().to_pylist()
-        except (pyarrow.ArrowException, OSError) as error:
+                rows = _rows(pyarrow.ipc.open_stream(stream).read_all())
+        except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
             raise SquadFormatError(f"{file}: not an Arrow file ({first_line(error)})") from None
+        yield from rows
+
+
+def _rows(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of pyarrow's table; checked first, because of a damaged one it reads past the end."""
+    table.validate(full=True)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
 
 
 def _arrow_files(path: Path, split: str) -> list[Path]:
@@ -191,11 +206,11 @@ def _arrow_files(path: Path, split: str) -> list[Path]:
         of_split = re.compile(rf"(.*-)?{re.escape(split)}(-\d+-of-\d+)?\.arrow")
         files = [file for file in files if of_split.fullmatch(file.name) or file.name.startswith("data-")]
     if not files:
-        splits = sorted(file.parent.name for file in path.glob("*/*.arrow"))
-        seen = first_few(list(dict.fromkeys(splits)) or [file.name for file in sorted(path.glob("*.arrow"))])
+        splits = sorted({file.parent.name for file in path.glob("*/*.arrow")})
+        seen = first_few(splits or [file.name for file in sorted(path.glob("*.arrow"))])
+        give = str(path / splits[0]) if splits else "what datasets.Dataset.save_to_disk writes"
         raise SquadFormatError(
-            f"{folder}: no .arrow files of the split {split!r}; found {seen or 'none'}; expected what "
-            "datasets.Dataset.save_to_disk writes"
+            f"{folder}: no .arrow files of the split {split!r}; found {seen or 'none'}; give {give}"
         )
     return files
 

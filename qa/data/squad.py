@@ -5,7 +5,8 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -69,10 +70,9 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
     except UnicodeDecodeError:
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
-        or_convert = "; python -m qa.data.convert rows converts records" if kind == "SQuAD" else ""
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "
-            f"{kind} JSON file, whole{or_convert}"
+            f"{kind} JSON file, whole"
         ) from None
     except (ValueError, RecursionError) as error:  # half a surrogate pair; more than Python can hold
         raise SquadFormatError(f"{path}: not valid JSON ({error}); correct it") from None
@@ -82,48 +82,38 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     """Read every question of a SQuAD file.
 
     Contexts are shared between the examples of a paragraph. A whole number is an id as its text is. Raises
-    SquadFormatError with file, article and paragraph when the schema is wrong. It also names every question
-    with a wrong schema, an answer that is empty or not at its offset, or an id that occurs twice. A question
-    without a label is an error unless `unlabelled` allows it.
+    SquadFormatError that names every article, paragraph and question with a wrong schema, an answer that is
+    empty or not at its offset, or an id that occurs twice. A question without a label is an error unless
+    `unlabelled` allows it.
     """
     examples: list[Example] = []
     faults: list[tuple[str, SquadFormatError]] = []
     n_both = 0
     seen: set[str] = set()
-    root = read_json(path)
-    for a, article in enumerate(_list(root, "data", str(path))):
-        titled = isinstance(article, dict) and article.get("title") is not None
-        title = _text(article, "title", f"{path}: article {a}") if titled else ""
-        where_article = f"{path}: article {a} {title!r}"
-        for p, paragraph in enumerate(_list(article, "paragraphs", where_article)):
-            where = f"{where_article}, paragraph {p}"
-            context = _text(paragraph, "context", where)
-            for q, entry in enumerate(_list(paragraph, "qas", where)):
-                try:
-                    example = _read_question(entry, title, context, f"{where}, question {q}")
-                    if example.id in seen:
-                        raise SquadFormatError(
-                            f"{where}: question id {example.id!r} occurs twice; ids must be unique"
-                        )
-                except SquadFormatError as error:
-                    qid = entry.get("id") if isinstance(entry, dict) else None
-                    faults.append(
-                        (f"article {a}, paragraph {p}, question {q}" if qid is None else str(qid), error)
-                    )
-                    continue
-                if example.unlabelled and not unlabelled:
-                    raise SquadFormatError(
-                        f"{where}: question {example.id!r} is unlabelled; only training with a teacher "
-                        "takes such a question"
-                    )
-                n_both += example.is_impossible and _has_answers(entry)
-                seen.add(example.id)
-                examples.append(example)
+    for where, title, context, entry in _questions(path, faults):
+        qid = entry.get("id") if isinstance(entry, dict) else None
+        with _noted(faults, where if qid is None else str(qid)):
+            example = _read_question(entry, title, context, where)
+            if example.id in seen:
+                raise SquadFormatError(
+                    f"{where}: question id {example.id!r} occurs twice; ids must be unique"
+                )
+            n_both += example.is_impossible and _has_answers(entry)
+            seen.add(example.id)
+            examples.append(example)
     if faults:
-        others = first_few([qid for qid, _ in faults[1:]], most=20)
+        others = first_few(
+            [place.removeprefix(f"{path}: ").replace(",", "") for place, _ in faults[1:]], most=20
+        )
         also = f"; also faulty: {others}" if others else ""
         raise SquadFormatError(
-            f"{faults[0][1]}{also}; python -m qa.data.convert rows converts the others and lists these"
+            f"{faults[0][1]}{also}; python -m qa.data.convert rows converts what it can and lists the rest"
+        )
+    without_label = [example.id for example in examples if example.unlabelled]
+    if without_label and not unlabelled:
+        raise SquadFormatError(
+            f"{path}: {len(without_label):,} questions are unlabelled: {first_few(without_label)}; only "
+            "training with a teacher takes such questions"
         )
     if not examples:
         raise SquadFormatError(f"{path}: no questions at all; expected data[].paragraphs[].qas[]")
@@ -133,6 +123,34 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
             file=sys.stderr,
         )
     return examples
+
+
+@contextmanager
+def _noted(faults: list[tuple[str, SquadFormatError]], place: str) -> Iterator[None]:
+    """Note an error inside the block, with its place, and go on after the block."""
+    try:
+        yield
+    except SquadFormatError as error:
+        faults.append((place, error))
+
+
+def _questions(
+    path: Path, faults: list[tuple[str, SquadFormatError]]
+) -> Iterator[tuple[str, str, str, object]]:
+    """Yield each question with its place, title and context; note parts that have no questions."""
+    root = read_json(path)
+    with _noted(faults, "the file"):
+        for a, article in enumerate(_list(root, "data", str(path))):
+            where = f"{path}: article {a}"
+            with _noted(faults, where):
+                titled = isinstance(article, dict) and article.get("title") is not None
+                title = _text(article, "title", where) if titled else ""
+                for p, paragraph in enumerate(_list(article, "paragraphs", f"{where} {title!r}")):
+                    place = f"{where} {title!r}, paragraph {p}"
+                    with _noted(faults, place):
+                        context = _text(paragraph, "context", place)
+                        for q, entry in enumerate(_list(paragraph, "qas", place)):
+                            yield f"{place}, question {q}", title, context, entry
 
 
 def _read_question(entry: object, title: str, context: str, where: str) -> Example:
@@ -172,9 +190,9 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
     )
 
 
-def _has_answers(entry: dict[str, Any]) -> bool:
+def _has_answers(entry: object) -> bool:
     """Return whether a question lists answers with a text."""
-    answers = entry.get("answers")
+    answers = entry.get("answers") if isinstance(entry, dict) else None
     return isinstance(answers, list) and any(isinstance(one, dict) and one.get("text") for one in answers)
 
 
@@ -188,10 +206,7 @@ def _id(owner: object, key: str, where: str) -> str:
 
 def _list(owner: object, key: str, where: str) -> list[Any]:
     if not isinstance(owner, dict) or not isinstance(owner.get(key), list):
-        raise SquadFormatError(
-            f"{where}: expected an object with a list {key!r}, as in SQuAD JSON; "
-            "python -m qa.data.convert rows converts other files"
-        )
+        raise SquadFormatError(f"{where}: expected an object with a list {key!r}, as in SQuAD JSON")
     return owner[key]
 
 
@@ -260,7 +275,9 @@ def read_predictions(path: Path) -> dict[str, str]:
     predictions = read_json(path, "prediction")
     if not isinstance(predictions, dict):
         raise SquadFormatError(f"{path}: expected one JSON object of question id -> answer text")
-    for qid, text in predictions.items():
-        if not isinstance(text, str):
-            raise SquadFormatError(f"{path}: the answer to {qid!r} must be a text, got {text!r}")
+    faulty = [qid for qid, text in predictions.items() if not isinstance(text, str)]
+    if faulty:
+        raise SquadFormatError(
+            f"{path}: the answer to {first_few(faulty)} must be a text, got {predictions[faulty[0]]!r:.60}"
+        )
     return predictions

@@ -12,6 +12,7 @@ from qa.data.layouts import Record
 
 DELIMITERS = ",;\t|"
 DOUBTFUL = "quotation marks may be of the table or of the text; quote all cells of the table or none"
+QUOTE = "put a cell with quotation marks into such marks and double those inside"
 Row = tuple[int, int, list[str]]
 """First line of a record, its last line, and its cells."""
 
@@ -34,21 +35,22 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         raise SquadFormatError(
             f"{path}: one column only, {columns[0]!r}; put commas, semicolons or tabs between the cells"
         )
-    if twice := {column for column in columns if column and columns.count(column) > 1}:
-        raise SquadFormatError(f"{path}: column {min(twice)!r} occurs twice; rename or remove one of the two")
+    if twice := sorted({repr(column) for column in columns if column and columns.count(column) > 1}):
+        raise SquadFormatError(f"{path}: column {first_few(twice)} occurs twice; rename or remove one")
     unfit = [str(last) for _, last, cells in rows if len(cells) != len(columns)]
     if unfit:
         n_found = next(len(cells) for _, _, cells in rows if len(cells) != len(columns))
+        correct = "quote those that contain" if n_found > len(columns) else "an empty one, too, needs its"
         raise SquadFormatError(
-            f"{path}: line {first_few(unfit)}: expected {len(columns)} fields, found {n_found}; "
-            f"quote those that contain {delimiter!r}"
+            f"{path}: line {first_few(unfit)}: expected {len(columns)} fields, found {n_found}; {correct} "
+            f"{delimiter!r}"
         )
     for start, last, cells in rows[1:]:
         place = f"line {last}"
         fault = DOUBTFUL if last in doubtful else ""
         if last > start and _swallows(columns, cells, delimiter):
             place = f"lines {start} to {last}"
-            fault = "a quotation mark begins a cell and does not close in its line; double it"
+            fault = f"a quotation mark begins a cell and does not close in its line; {QUOTE}"
         yield Record(place, dict(zip(columns, cells, strict=True)), fault)
 
 
@@ -111,9 +113,7 @@ def _quoted(path: Path, text: str, delimiter: str, n_skipped: int) -> Iterator[R
                 yield start + n_skipped, reader.line_num + n_skipped, cells
             start = reader.line_num + 1
     except csv.Error as error:
-        raise SquadFormatError(
-            f"{path}: line {start + n_skipped}: {error}; correct the quotation marks"
-        ) from None
+        raise SquadFormatError(f"{path}: line {start + n_skipped}: {error}; {QUOTE}") from None
     finally:
         csv.field_size_limit(limit)
 

@@ -98,7 +98,11 @@ def only_place(context: str, text: str, start: int | None) -> int:
 
     Raises Unusable for another text; its reason says whether there was a start, which is wrong then.
     """
-    reason = "answer {}; give answer_start" if start is None else "answer is not at its answer_start, and {}"
+    reason = (
+        "answer {}; give answer_start"
+        if start is None
+        else "answer is not at its answer_start, and {}; correct it"
+    )
     place = context.find(text)
     if place < 0:
         raise Unusable("answer does not occur in its context", text)

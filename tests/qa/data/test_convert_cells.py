@@ -198,14 +198,6 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),
         ("a.tsv", '"question"\t"context"\t"answer"\n"a"\t"b \\"c\\" d"\t"c"\n', "line 2: .* expected after"),
         ("a.jsonl", '{"question": 1}\n{oops}\n{}\n{oops', "line 2, 4: not valid JSON"),
-        ("a.json", "[]", "no records"),
-        ("a.json", '{"data": [{"paragraphs": []}]}', "no records"),
-        ("a.json", '[{"question": "x", "text": "y"}]', "no column 'context'; its columns are question, text"),
-        ("a.json", "[1]", r"\[0\]: expected an object"),
-        ("a.csv", 'question,context,answer\n"a,b', "correct the quotation marks"),
-        ("a.csv", "question,context,answer\na,b", "line 2: expected 3 fields"),
-        ("a.csv", b"question,context\n\xff,b", "not UTF-8 at byte 17"),
-        ("a.parquet", "PAR1", "not a Parquet file"),
     ],
 )  # fmt: skip
 def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message):
@@ -214,6 +206,37 @@ def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message
         convert(tmp_path / name)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "out.json").exists()
+
+
+ADVICE = {
+    "a quotation mark that does not close": (
+        'What?,"Stop the boat! she said.,Stop\nWhen?,In 1841.,1841\nWhat?,He said go home",go home\n',
+        "double those inside",
+        'What?,"""Stop the boat! she said.",Stop\nWhen?,In 1841.,1841\nWhat?,"He said go home""",go home\n',
+    ),
+    "a marked word": ('What?,"He said \\"Stop\\".",Stop\n', "double those inside", 'What?,"He said ""Stop"".",Stop\n'),
+    "a comma": ("Who?,Ada, Bob,Ada\n", "found 4; quote those that contain ','", 'Who?,"Ada, Bob",Ada\n'),
+    "an empty field": ("Who?,Ada.\n", "found 2; an empty one, too, needs its ','", "Who?,Ada.,\n"),
+    "several places": ("What?,4 crowns or 4 pounds,4\n", "give answer_start", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_a_message_advises_helps(tmp_path, name):
+    wrong, advice, right = ADVICE[name]
+    header = "question,context,answer\n"
+    (tmp_path / "a.csv").write_text(header + wrong)
+    try:
+        reasons = list(convert(tmp_path / "a.csv")[1].values())
+    except SquadFormatError as error:
+        reasons = [str(error)]
+    assert [advice in reason for reason in reasons] == [True]
+    if right is None:
+        header = header.replace("\n", ",answer_start\n")
+        right = wrong.replace("\n", ",12\n")
+    (tmp_path / "a.csv").write_text(header + right)
+    found, dropped, _ = convert(tmp_path / "a.csv")
+    assert (len(found), dropped) == (right.count("\n"), {})
 
 
 def arrow(path, **columns):
@@ -256,3 +279,5 @@ def test_a_split_in_the_cache_of_datasets_is_read_alone(tmp_path):
     assert list(convert(cache, split="validation")[0]) == ["c"]
     with pytest.raises(SquadFormatError, match=r"split 'test'; found squad-train-.*squad-validation"):
         convert(cache, split="test")
+    with pytest.raises(SquadFormatError, match=rf"split 'train'; found cache; give {cache}$"):
+        convert(tmp_path)

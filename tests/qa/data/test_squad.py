@@ -104,6 +104,20 @@ def test_fault_is_named_with_its_place(tmp_path, content, says):
     assert "\n" not in message
 
 
+def test_every_fault_is_named_at_once_and_every_question_without_a_label(tmp_path):
+    articles = [
+        3,
+        {"title": "T", "paragraphs": [{"qas": []}, {"context": "c", "qas": [7, QUESTION | {"id": []}]}]},
+    ]
+    with pytest.raises(SquadFormatError) as caught:
+        read_squad(write(tmp_path / "a.json", {"data": articles}))
+    places = ("article 0 ''", "article 1 'T' paragraph 0", "paragraph 1 question 0", "convert rows")
+    assert all(place in str(caught.value) for place in places)
+    without_label = [QUESTION | {"id": name, "unlabelled": True} for name in "ab"]
+    with pytest.raises(SquadFormatError, match="2 questions are unlabelled: a, b"):
+        read_squad(write(tmp_path / "b.json", squad(qas=without_label)))
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(SquadFormatError, match="no such file"):
         read_squad(tmp_path / "absent.json")

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+import unicodedata
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from qa.runtime.package import TFLITE_MAGIC
 STDIN = "-"
 PDF_MAGIC = b"%PDF-"
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
+LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # ff to st
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 HIDDEN = ("script", "style", "template")
@@ -200,6 +202,6 @@ def _pdf(source: str, raw: bytes) -> Document:
     if not any(page.strip() for page in pages):
         raise OptionError(f"{source}: this PDF has no text, perhaps only pictures of it; give its text")
     # A page may hold half of a surrogate pair, which is no text.
-    clean = [page.encode(errors="replace").decode() for page in pages]
-    begins = accumulate((len(page) + 1 for page in clean), initial=0)
-    return Document(source, "\n".join(clean), tuple(begins)[:-1])
+    clean = [page.strip().translate(LIGATURES).encode(errors="replace").decode() for page in pages]
+    begins = accumulate((len(page + BETWEEN_TEXTS) if page else 0 for page in clean), initial=0)
+    return Document(source, BETWEEN_TEXTS.join(filter(None, clean)), tuple(begins)[:-1])

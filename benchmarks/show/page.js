@@ -1,5 +1,5 @@
 "use strict";
-// Sorting and filtering of tables that are whole without it.
+// Sorting and filtering of tables, and paragraphs in place of a table that does not fit.
 const tables = [...document.querySelectorAll("table.sortable")];
 
 function compareCells(one, other) {
@@ -35,6 +35,18 @@ for (const table of tables) {
   }
 }
 
+const areas = [...document.querySelectorAll(".scroll")];
+
+function fit() {
+  for (const area of areas) {
+    for (const way of ["wide", "tight", "stacked"]) {
+      area.classList.remove("wide", "tight", "stacked");
+      area.classList.add(way);
+      if (area.scrollWidth <= area.clientWidth) break;
+    }
+  }
+}
+
 const filter = document.querySelector(".filter");
 if (filter) {
   const target = filter.querySelector("select");
@@ -48,3 +60,7 @@ if (filter) {
   filter.hidden = false;
   show();
 }
+
+for (const box of document.querySelectorAll(".all")) box.addEventListener("change", fit);
+addEventListener("resize", fit);
+fit();

@@ -16,7 +16,7 @@ from qa.runtime.package import read_package
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER / "page"
-NPM = FOLDER / "node_modules" / "@litertjs"
+NPM = FOLDER / "node_modules"
 MODEL = "model.tflite"
 CARD = "model.md"
 HOME = "./"
@@ -24,18 +24,25 @@ PUBLISHED = "published.js"
 UNLISTED = ("index.html", "service-worker.js")  # the first is "./", the browser itself keeps the second
 # The build with threads is left out: on one machine it computed int8 models wrongly.
 BUILDS = ("litert_wasm_internal", "litert_wasm_compat_internal")
+PDF_SCRIPTS = ("pdf.min.mjs", "pdf.worker.min.mjs")
+WHEN_NEEDED = (MODEL, "litert/wasm/", "pdfjs/")  # the service worker keeps these once they were loaded
 
 
 def sources(model: Path, card: Path) -> dict[str, Path]:
     """Return the files of the page by their published names."""
     files = {path.name: path for path in sorted(PAGE.iterdir())}
+    litert = NPM / "@litertjs"
+    pdfjs = NPM / "pdfjs-dist"
     files |= {
-        "litert/index.js": NPM / "core" / "dist" / "index.js",
-        "litert/wasm-utils.js": NPM / "wasm-utils" / "dist" / "index.js",
+        "litert/index.js": litert / "core" / "dist" / "index.js",
+        "litert/wasm-utils.js": litert / "wasm-utils" / "dist" / "index.js",
     }
     for build in BUILDS:
         for suffix in ("js", "wasm"):
-            files[f"litert/wasm/{build}.{suffix}"] = NPM / "core" / "wasm" / f"{build}.{suffix}"
+            files[f"litert/wasm/{build}.{suffix}"] = litert / "core" / "wasm" / f"{build}.{suffix}"
+    for script in PDF_SCRIPTS:
+        files[f"pdfjs/{script}"] = pdfjs / "legacy" / "build" / script
+    files |= {f"pdfjs/cmaps/{path.name}": path for path in sorted((pdfjs / "cmaps").glob("*"))}
     return {**files, MODEL: model, **({CARD: card} if card.exists() else {})}
 
 
@@ -47,7 +54,7 @@ def version_of(files: dict[str, Path]) -> str:
 
 def list_files(files: dict[str, Path]) -> str:
     """Return the script that tells the service worker what there is: its version, small and large files."""
-    large = [name for name in files if name == MODEL or name.startswith("litert/wasm/")]
+    large = [name for name in files if name.startswith(WHEN_NEEDED)]
     small = [HOME, *(name for name in files if name not in (*large, *UNLISTED))]
     listed = {"version": version_of(files), "small": small, "large": large}
     return f"self.PUBLISHED = {json.dumps(listed, indent=1)};\n"
@@ -74,7 +81,7 @@ def check_as_published(out: Path) -> None:
 def publish(options: WebOptions) -> Path:
     """Write the folder and print how to look at it.
 
-    Raises OptionError when LiteRT.js is not installed, or when the folder holds more than a published page.
+    Raises OptionError when npm's packages are missing, or when the folder holds more than a published page.
     """
     out = options.out
     bundle = open_bundle(options.model, format="tflite")
@@ -85,8 +92,9 @@ def publish(options: WebOptions) -> Path:
             f"export it with --lengths {' '.join(map(str, window_lengths(None, package.settings)))}"
         )
     files = sources(bundle.weights, bundle.path / "README.md")
-    if not all(path.exists() for path in files.values()):
-        raise OptionError(f"LiteRT.js is not installed; run npm ci --ignore-scripts in {FOLDER}")
+    missing = [path for path in files.values() if not path.exists()]
+    if missing:
+        raise OptionError(f"{missing[0]} is missing; run npm ci --ignore-scripts in {FOLDER}")
     if out.exists():
         check_as_published(out)
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,8 @@ from tqdm import tqdm
 
 LINE_SECONDS = 30.0
 LINES = 100  # most lines for one task
+BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
+NARROWEST = 10  # characters of the bar itself
 
 
 class Progress(tqdm):
@@ -27,7 +29,17 @@ class Progress(tqdm):
             pace = {"mininterval": LINE_SECONDS, "delay": LINE_SECONDS, "miniters": total / LINES}
             # tqdm shows a bar sooner after `maxinterval`, and a line end behind one that it leaves.
             pace |= {"maxinterval": float("inf"), "leave": False}
-        super().__init__(items, total=total, **pace, **others)
+        super().__init__(items, total=total, bar_format=BAR, **pace, **others)
+
+    def __str__(self) -> str:
+        """Return the bar. The last parts of its postfix are left out where they take its room."""
+        values = self.format_dict
+        without_bar = {"bar_format": BAR.replace("{bar}", "")}
+        while values["postfix"] and values["ncols"]:
+            if len(self.format_meter(**values | without_bar)) <= values["ncols"] - NARROWEST:
+                break
+            values["postfix"] = values["postfix"].rpartition(", ")[0]
+        return str(self.format_meter(**values))
 
     def display(self, msg: str | None = None, pos: int | None = None) -> bool:
         """Show the bar, or print a line unless the last one had the same number of steps."""

@@ -167,7 +167,7 @@ def run_windows(runtime: Runtime, windows: Sequence[Window], *, progress: bool =
     order = sorted(range(len(windows)), key=lambda i: len(windows[i].input_ids), reverse=True)
     results: list[Logits | None] = [None] * len(windows)
     with Progress(
-        total=len(windows), desc=runtime.name, unit="window", disable=not progress, delay=1.0
+        total=len(windows), desc="reading windows", unit="window", disable=not progress, delay=1.0
     ) as bar:
         for first in range(0, len(order), runtime.max_batch):
             rows = order[first : first + runtime.max_batch]

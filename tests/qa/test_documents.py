@@ -5,6 +5,7 @@ import re
 import sys
 
 import pytest
+from pdf_files import pdf_of
 
 from qa import load
 from qa.base.errors import OptionError
@@ -33,37 +34,11 @@ def test_a_page_is_read_as_its_text_with_each_word_on_its_line(tmp_path):
         assert word.split()[-1] in line
 
 
-def pdf_of(*pages):
-    """A PDF by hand: a catalog, a font, and a stream for each page."""
-    kids = " ".join(f"{2 * n + 4} 0 R" for n in range(len(pages)))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
-    for n, text in enumerate(pages):
-        drawn = f"BT /F1 12 Tf 20 700 Td ({text}) Tj ET"
-        objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents {2 * n + 5} 0 R "
-            "/Resources << /Font << /F1 3 0 R >> >> >>"
-        )
-        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
-    data = b"%PDF-1.4\n"
-    places = []
-    for number, content in enumerate(objects, start=1):
-        places.append(len(data))
-        data += f"{number} 0 obj\n{content}\nendobj\n".encode()
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    size = len(objects) + 1
-    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
-    return data + f"{end}startxref\n{len(data)}\n%%EOF\n".encode()
-
-
 def test_a_pdf_is_read_by_its_pages(tmp_path):
     path = tmp_path / "paper"
-    path.write_bytes(pdf_of("The rent is 900 euros.", "", "It is due on Monday."))
+    path.write_bytes(pdf_of("The rent is 900 euros.", "", "The of\\256ce opens on Monday."))
     (document,) = read_texts([str(path)]).documents
-    assert " ".join(document.text.split()) == "The rent is 900 euros. It is due on Monday."
+    assert document.text == "The rent is 900 euros.\n\nThe office opens on Monday."
     assert document.named_place(document.text.index("900")) == f"{path}, page 1"
     assert document.place(document.text.index("Monday")) == {"file": str(path), "page": 3}
     for damaged, what in ((pdf_of(""), "has no text"), (path.read_bytes()[:80], "cannot read this PDF")):

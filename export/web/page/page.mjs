@@ -4,6 +4,7 @@ import { showAnswer } from "./answer.mjs";
 import { bringIntoView, element } from "./elements.mjs";
 import { ModelShelf } from "./models.mjs";
 import { keepForOffline } from "./offline.mjs";
+import { isPdf, pdfText } from "./pdf.mjs";
 import { SAMPLES } from "./samples.mjs";
 import { Session } from "./session.mjs";
 import { decodeText, htmlText } from "./textfile.mjs";
@@ -18,7 +19,7 @@ const question = element("question");
 const shelf = new ModelShelf(element("loading"), element("status"), element("facts"));
 const session = new Session(element("session"), element("asked"), showAgain);
 let unasked = false; // whether the text was typed and nothing was asked about it yet
-let stopping = null; // while a question is answered: a function that stops it
+let stopping = null; // while a question is answered or a PDF is read: a function that stops it
 let opening = false; // while a model is opened
 
 /** Put a problem into words, or take the last one away. */
@@ -87,41 +88,64 @@ function showAgain({ text, asked, answer }) {
 
 class Stopped extends Error {}
 
+/** Label the button for what it does now. */
+function offerAsk() {
+  element("ask").textContent = stopping ? "Stop" : "Ask";
+  element("ask").disabled = !stopping && (opening || !shelf.answerer);
+}
+
+/**
+ * Run what takes time, with a button that stops it; return its result, or undefined if it was stopped. The action gets a function
+ * that shows its progress and throws Stopped, and an AbortSignal.
+ */
+async function stoppable(action) {
+  stopping?.();
+  const working = element("working");
+  const controller = new AbortController();
+  const stop = () => controller.abort(new Stopped());
+  const say = async (progress) => {
+    controller.signal.throwIfAborted();
+    working.textContent = progress;
+    await new Promise((resolve) => setTimeout(resolve)); // the page draws, and takes a press of Stop
+    controller.signal.throwIfAborted();
+  };
+  stopping = stop;
+  offerAsk();
+  working.hidden = false;
+  bringIntoView(working);
+  try {
+    return await action(say, controller.signal);
+  } catch (error) {
+    if (error instanceof Stopped) return undefined;
+    edit();
+    throw error;
+  } finally {
+    if (stopping === stop) {
+      stopping = null;
+      working.hidden = true;
+      offerAsk();
+    }
+  }
+}
+
 async function ask(readAll = false) {
   if (!passage.value.trim()) throw new Error("There is no text yet. Paste one, open a file, or choose a sample.");
   if (!question.value.trim()) throw new Error("Type a question first.");
   if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
   if (!shelf.answerer || stopping) return;
   clearAnswer();
-  const working = element("working");
-  let stopped = false;
-  stopping = () => (stopped = true);
-  element("ask").textContent = "Stop";
-  working.hidden = false;
-  bringIntoView(working);
-  const progress = async (done, total) => {
-    working.textContent = total ? `Reading window ${Math.min(done + 1, total)} of ${total}…` : "Tokenizing the text…";
-    await new Promise((resolve) => setTimeout(resolve)); // the page draws, and takes a press of Stop
-    if (stopped) throw new Stopped();
-  };
-  try {
-    const text = passage.value;
-    const asked = question.value;
-    const answer = await shelf.answerer.ask(text, asked, { readAll, mode: element("mode").value, progress });
-    showAnswer(answer, text);
-    unasked = false;
-    session.add({ text, asked, answer });
-    bringIntoView(element("best"));
-  } catch (error) {
-    if (!(error instanceof Stopped)) {
-      edit();
-      throw error;
-    }
-  } finally {
-    stopping = null;
-    element("ask").textContent = "Ask";
-    working.hidden = true;
-  }
+  const text = passage.value;
+  const asked = question.value;
+  const mode = element("mode").value;
+  const answer = await stoppable((say) => {
+    const progress = (done, total) => say(total ? `Reading window ${Math.min(done + 1, total)} of ${total}…` : "Tokenizing the text…");
+    return shelf.answerer.ask(text, asked, { readAll, mode, progress });
+  });
+  if (!answer) return;
+  showAnswer(answer, text);
+  unasked = false;
+  session.add({ text, asked, answer });
+  bringIntoView(element("best"));
 }
 
 async function openFile(file) {
@@ -129,6 +153,10 @@ async function openFile(file) {
   const head = new Uint8Array(await file.slice(0, 8).arrayBuffer());
   if (String.fromCharCode(...head.subarray(4)) === MODEL_MAGIC || file.name.endsWith(".tflite")) {
     await openModel(() => file.arrayBuffer(), file.name);
+  } else if (await isPdf(file)) {
+    clearAnswer();
+    const text = await stoppable((say, signal) => pdfText(file, MOST_CHARACTERS, say, signal));
+    if (text) setText(text);
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
     const text = decodeText(new Uint8Array(await file.arrayBuffer()));
@@ -141,12 +169,12 @@ async function openModel(read, from) {
   clearAnswer();
   edit();
   opening = true;
-  element("ask").disabled = true;
+  offerAsk();
   try {
     await shelf.open(read, from);
   } finally {
     opening = false;
-    element("ask").disabled = !shelf.answerer;
+    offerAsk();
     element("shipped").hidden = shelf.from === null;
     offerModes();
   }

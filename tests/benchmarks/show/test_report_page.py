@@ -186,9 +186,12 @@ def test_nothing_is_cut_on_a_phone_or_a_laptop(page, material, width, dark):
     cut = "[...document.body.querySelectorAll('*')].filter(e => e.checkVisibility()"
     cut += f" && e.getBoundingClientRect().right > {width}).map(e => e.outerHTML.slice(0, 80))"
     assert page.run(cut) == []
-    if width < 600:
-        page.run("document.querySelectorAll('.all').forEach(box => box.click())")
-        assert page.run(cut) == []
+    page.run("document.querySelectorAll('.all').forEach(box => box.click())")
+    assert page.run(cut) == []
+    page.run("document.querySelector('#target').selectedIndex = 1")
+    page.run("document.querySelector('#target').dispatchEvent(new Event('change'))")
+    hidden = "[...document.querySelectorAll('tr[hidden]')].map(row => row.checkVisibility())"
+    assert set(page.run(hidden)) == {False}
     ink, paper = page.run(
         "(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))"
     )

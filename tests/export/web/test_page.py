@@ -1,6 +1,8 @@
 """The published page in Chromium: its probe, real questions as in Python, wrong files, offline use, a phone's
 screen."""
 
+import base64
+import io
 import json
 import os
 import shutil
@@ -9,14 +11,17 @@ import zipfile
 import pytest
 from chromium import chromium
 from package_faults import rewritten, with_settings
+from pdf_files import pdf_of
+from pypdf import PdfReader, PdfWriter
 from web_site import ask, choose_model, fill, opened, served, text, wait
 
-from export.web.publish import WebOptions, publish
+from export.web.publish import PDF_SCRIPTS, WebOptions, publish
 from qa import load
 from qa.base.sampling import evenly
 from qa.bundles.bundle import PROBE
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
+from qa.documents import read_texts
 
 pytestmark = pytest.mark.system
 
@@ -191,6 +196,83 @@ def test_an_html_file_is_read_without_its_code(page, tmp_path):
     wait(page, "document.querySelector('#passage').value.startsWith('Rules')")
     lines = page.run("document.querySelector('#passage').value").splitlines()
     assert lines == ["Rules", "Keys are at the desk.", "No dogs", "Quiet after 10 pm", "Towel 2 euros"]
+
+
+def pdf_of_html(page, path, html):
+    """A PDF of a page, as Chromium prints it: subsets of fonts, streams packed."""
+    page.open("about:blank")
+    page.run(f"document.documentElement.innerHTML = {json.dumps(html)}")
+    path.write_bytes(base64.b64decode(page.send("Page.printToPDF")["data"]))
+
+
+PRINTED = """<title>t</title><h1>Lease</h1><p>The rent is <b>900 euros</b>.</p>
+<ul style="list-style: none"><li>No dogs</li><li>A caf\u00e9 \U0001f600 is near</li></ul>
+<p style="break-before: page">The office opens on Monday.</p>"""
+PRINTED_LINES = """Lease
+The rent is 900 euros.
+No dogs
+A caf\u00e9 \U0001f600 is near
+
+The office opens on Monday."""
+
+
+def test_a_pdf_is_read_as_in_python_by_a_library_that_is_loaded_then(browser, site, tmp_path):
+    path = tmp_path / "lease.pdf"
+    pdf_of_html(browser, path, PRINTED)
+    (python,) = read_texts([str(path)]).documents
+    browser.errors.clear()
+    browser.requests.clear()
+    page = opened(browser, site)
+    passage = "document.querySelector('#passage').value"
+    assert ask(page) == ANSWER
+    assert [address for address in page.requests if "pdf" in address.rpartition("/")[2]] == [f"{site}pdf.mjs"]
+    page.choose_file("#text-file", path)
+    wait(page, f"{passage}.startsWith('Lease')")
+    assert page.run(passage) == PRINTED_LINES == python.text
+    page.run("document.querySelector('#question').value = 'How much is the rent?'")
+    assert ask(page) == page.run("document.querySelector('#reading mark').textContent") == "900 euros"
+    assert [e for e in page.errors if not any(known in e for known in CHATTER)] == []
+    assert {address for address in page.requests if "/pdfjs/" in address} == {
+        f"{site}pdfjs/{name}" for name in PDF_SCRIPTS
+    }
+
+
+def test_a_pdf_without_text_that_can_be_read_is_refused_in_words(page, tmp_path):
+    before = page.run("document.querySelector('#passage').value")
+    whole = pdf_of("The rent is 900 euros.")
+    locked = PdfWriter(clone_from=PdfReader(io.BytesIO(whole)))
+    locked.encrypt("secret", algorithm="RC4-128")
+    locked.write(tmp_path / "locked.pdf")
+    faults = {
+        "locked.pdf": (None, "needs a password"),
+        "scan.pdf": (pdf_of("", ""), "has no text"),
+        "cut": (whole[:80], "cannot read"),
+        "note.pdf": (b"A note.", "cannot read"),
+    }
+    for name, (content, words) in faults.items():
+        if content:
+            (tmp_path / name).write_bytes(content)
+        page.choose_file("#text-file", tmp_path / name)
+        wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(name)})")
+        assert words in text(page, "#problem")
+        assert page.run("document.querySelector('#passage').value") == before
+    script = f"""import("./pdf.mjs").then(({{ pdfText }}) => pdfText(new File([{json.dumps(whole.decode())}], "long.pdf"),
+        21, async () => {{}}, new AbortController().signal)).catch((error) => error.message)"""
+    assert "more than one million characters" in page.run(script)
+    assert "900 euros" in page.run(script.replace("21,", "22,"))
+
+
+def test_reading_a_long_pdf_can_be_stopped(page, tmp_path):
+    before = page.run("document.querySelector('#passage').value")
+    path = tmp_path / "long.pdf"
+    path.write_bytes(pdf_of(*[f"Page {n}." for n in range(3000)]))
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#working').textContent.startsWith('Reading page')")
+    assert text(page, "#working").endswith(" of 3000\u2026")
+    page.run("document.querySelector('#ask').click()")
+    wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    assert page.run("document.querySelector('#working').hidden")
+    assert page.run("document.querySelector('#passage').value") == before
 
 
 def spoiled_probe(source, out):

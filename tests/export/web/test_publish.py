@@ -13,7 +13,7 @@ from places import ROOT
 from export.options import WebOptions
 from export.tflite.lengths import window_lengths
 from export.web import publish as publishing
-from export.web.publish import BUILDS, PAGE, publish
+from export.web.publish import BUILDS, PAGE, PDF_SCRIPTS, publish
 from qa.base.errors import BundleError, OptionError
 
 
@@ -21,8 +21,10 @@ from qa.base.errors import BundleError, OptionError
 def npm(tmp_path, monkeypatch):
     """A folder like npm's, of small files."""
     folder = tmp_path / "npm"
-    names = ["core/dist/index.js", "wasm-utils/dist/index.js"]
-    names += [f"core/wasm/{build}.{suffix}" for build in BUILDS for suffix in ("js", "wasm")]
+    names = ["@litertjs/core/dist/index.js", "@litertjs/wasm-utils/dist/index.js"]
+    names += [f"@litertjs/core/wasm/{build}.{suffix}" for build in BUILDS for suffix in ("js", "wasm")]
+    names += [f"pdfjs-dist/legacy/build/{script}" for script in PDF_SCRIPTS]
+    names += ["pdfjs-dist/cmaps/LICENSE", "pdfjs-dist/cmaps/H.bcmap"]
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
@@ -47,7 +49,7 @@ def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
     listed = published(folder)
     by_hand = {"published.js", "service-worker.js", "index.html"}  # the browser's own, and "./"
     assert sorted([*listed["small"], *listed["large"]]) == sorted({"./", *files} - by_hand)
-    assert "model.tflite" in listed["large"]
+    assert {"model.tflite", "pdfjs/pdf.worker.min.mjs", "pdfjs/cmaps/H.bcmap"} < {*listed["large"]}
     assert (folder / "model.tflite").read_bytes() == model.weights.read_bytes()
 
 
@@ -56,7 +58,7 @@ def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, 
     before = published(publish(config))
     assert f"--directory '{config.out}' 8000" in capsys.readouterr().out
     assert published(publish(config)) == before
-    (npm / "core/dist/index.js").write_text("another")
+    (npm / "@litertjs/core/dist/index.js").write_text("another")
     after = published(publish(config))
     assert after["version"] != before["version"]
     assert (config.out / "litert/index.js").read_text() == "another"
@@ -99,7 +101,7 @@ def test_another_folder_is_refused_and_left_alone(model, npm, tmp_path):
 
 
 def test_without_npms_packages_the_command_to_install_them_is_named(model, npm, tmp_path):
-    (npm / "core/dist/index.js").unlink()
+    (npm / "@litertjs/core/dist/index.js").unlink()
     with pytest.raises(OptionError, match="npm ci"):
         publish(WebOptions(model.path, tmp_path / "site"))
     assert not (tmp_path / "site").exists()

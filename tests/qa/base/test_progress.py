@@ -80,3 +80,18 @@ def test_a_terminal_shows_a_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     list(Progress(range(3), desc="scoring", unit="form"))
     assert "\rscoring: 100%" in sys.stderr.getvalue()
+
+
+@pytest.mark.parametrize(("columns", "shown"), [(120, 4), (100, 3), (60, 0)])
+def test_losses_leave_the_bar_its_room(monkeypatch, columns, shown):
+    """Losses that would take the bar's room are left out whole, the last ones first."""
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    losses = ["loss 5.123", "hard 3.456", "soft 1.789", "hidden 0.123"]
+    with Progress(total=1000, desc="student in fp32", unit="step", ncols=columns) as bar:
+        bar.set_postfix_str(", ".join(losses), refresh=False)
+        bar.update(500)
+        bar.refresh()
+    line = sys.stderr.getvalue().rpartition("\r")[2].strip()
+    assert len(line) <= columns
+    assert len(line.split("|")[1]) >= 10
+    assert line.endswith(", ".join(["00:00", *losses[:shown]]) + "]")

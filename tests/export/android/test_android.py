@@ -67,8 +67,14 @@ def cased(make_bundle, tmp_path_factory):
     return export_tflite(TFLiteOptions(model=parent, out=folder / "cased-tflite", lengths=(128,)))
 
 
+@pytest.fixture(scope="module")
+def one_type(export_once):
+    """Of a model with one token type, to which the core gives two."""
+    return export_once("tflite", "int8", (128,), encoder="bert-1-type", head="linear")[1]
+
+
 @pytest.mark.jvm
-@pytest.mark.parametrize("name", ["exported", "cased"])
+@pytest.mark.parametrize("name", ["exported", "cased", "one_type"])
 def test_answers_are_pythons(name, request, capsys):
     bundle = request.getfixturevalue(name)
     android.check_or_push(AndroidOptions(bundle.path))

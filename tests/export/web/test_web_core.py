@@ -8,8 +8,11 @@ from package_faults import differing, faulty_copies, mutated_files, verdicts_of,
 from places import ROOT
 from web_core import NodeCore, Tally, compare_questions, compare_tokens
 
+from export.android.check import answer_here, choose_examples, differences
 from export.android.package import read_package
 from qa.base.errors import BundleError
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import read_squad
 from qa.formats.package import MOST_SETTINGS
 from qa.formats.precision import PRECISIONS
 from qa.runtime.runtimes import load_runtime
@@ -22,6 +25,17 @@ def test_questions_over_made_up_logits_are_answered_as_in_python(page_model, tmp
     tally = Tally()
     assert compare_questions(page_model, 150, 3, tmp_path, tally) == []
     assert (tally.questions, tally.preselected > 5, 20 < tally.declined < 130) == (150, True, True)
+
+
+def test_a_model_with_one_token_type_answers_as_in_python(export_once):
+    bundle = export_once("tflite", "int8", (128,), encoder="bert-1-type", head="linear")[1]
+    runtime = load_runtime(bundle, 1)
+    examples = choose_examples(read_squad(resolve(EMBEDDED, "dev")), 20)
+    with NodeCore(bundle.weights) as core:
+        assert core.check_probe(runtime) < PRECISIONS["int8"].probe_tolerance
+        for example, expected in zip(examples, answer_here(examples, bundle, runtime), strict=True):
+            answer = core.ask(example.context, example.question, runtime)
+            assert differences(example, expected, answer, bundle.settings.null_threshold) == ""
 
 
 def test_texts_over_all_of_unicode_have_the_training_tokenizers_tokens(page_model):

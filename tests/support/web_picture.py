@@ -26,20 +26,20 @@ SCREEN = (
 def draw(out):
     """Write the picture."""
     screens = []
-    with tempfile.TemporaryDirectory() as folder, chromium(120) as page:
-        model = export_page_model(Path(folder))
-        with served(publish(WebOptions(model.path, Path(folder) / "site"))) as url:
+    with tempfile.TemporaryDirectory() as folder:
+        site = publish(WebOptions(export_page_model(Path(folder)).path, Path(folder) / "site"))
+        with chromium(120) as page, served(site) as url:
             for dark in (False, True):
                 opened(page, url, dark=dark)
                 ask(page)
                 screens.append(SCREEN.format(page.send("Page.captureScreenshot")["data"]))
-        frame = Path(folder) / "frame.html"
-        frame.write_text(FRAME.format("".join(screens)))
-        page.open(frame, width=660, height=700, scale=1.5)
-        page.send("Emulation.setDefaultBackgroundColorOverride", color={"r": 0, "g": 0, "b": 0, "a": 0})
-        box = page.run("(({width, height}) => ({width, height}))(document.body.getBoundingClientRect())")
-        clip = {"x": 0, "y": 0, "scale": 1} | box
-        picture = page.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
+            frame = Path(folder) / "frame.html"
+            frame.write_text(FRAME.format("".join(screens)))
+            page.open(frame, width=660, height=700, scale=1.5)
+            page.send("Emulation.setDefaultBackgroundColorOverride", color={"r": 0, "g": 0, "b": 0, "a": 0})
+            box = page.run("(({width, height}) => ({width, height}))(document.body.getBoundingClientRect())")
+            clip = {"x": 0, "y": 0, "scale": 1} | box
+            picture = page.send("Page.captureScreenshot", clip=clip, captureBeyondViewport=True)["data"]
     Path(out).write_bytes(base64.b64decode(picture))
 
 

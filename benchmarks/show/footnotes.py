@@ -48,9 +48,9 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
 
-def failure_footnotes(failures: Iterable[object]) -> Iterator[str]:
-    """Say why each model could not be measured, and at which setting; what is no failure is passed over."""
-    for failure in (r for r in failures if isinstance(r, Failure)):
+def failure_footnotes(results: Iterable[Result | None]) -> Iterator[str]:
+    """Say of the failures among results why the model could not be measured, and at which setting."""
+    for failure in (r for r in results if isinstance(r, Failure)):
         where = f" on {failure.target}" if failure.target.startswith((SSH, QEMU)) else ""
         known = {"lengths": failure.lengths, "threads": failure.threads}
         setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)

@@ -198,7 +198,7 @@ class Group:
     results: list[AnyResult] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     collected: Sequence["Group"] = field(default=(), repr=False)
-    """All groups of the results, this one among them."""
+    """Groups of all results, this one among them."""
 
     @property
     def newest(self) -> AnyResult:

@@ -60,7 +60,7 @@ class _Unit(NamedTuple):
     """Smallest part that is kept or removed: a head, or a tile of neurons, of one layer."""
 
     layer: list[Tensor]
-    """What the layer keeps of its heads or neurons so far."""
+    """Heads or neurons that its layer keeps so far."""
     indices: Tensor
     importance: float
     mb: float

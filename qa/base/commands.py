@@ -36,7 +36,7 @@ class Command:
 
     @property
     def module(self) -> str:
-        """What a user types after `python -m`: a module, and a word where it has several commands."""
+        """Module that a user types after `python -m`, and a word where it has several commands."""
         return self.typed.removeprefix("-m ").removesuffix(".py").replace("/", ".")
 
 

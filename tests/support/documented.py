@@ -12,5 +12,5 @@ def command_of(module):
 
 
 def options_of(module):
-    """Its options: a dataclass."""
+    """Return the dataclass of its options."""
     return resolve_name(COMMANDS[command_of(module)].options)

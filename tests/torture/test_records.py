@@ -247,7 +247,7 @@ def written(folder, name, records):
 
 
 def as_meant(example, meant, to_score=False):
-    """Whether a question is the one that was meant; to score, an answer may stand at another place."""
+    """Return whether a question is the one that was meant; to score, an answer may stand elsewhere."""
     question, context, answers = meant
     seen = [(answer.text, answer.start) for answer in example.answers]
     if to_score:

@@ -69,7 +69,7 @@ def cased(make_bundle, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def one_type(export_once):
-    """Of a model with one token type, to which the core gives two."""
+    """Export of a model with one token type, to which the core gives two."""
     return export_once("tflite", "int8", (128,), encoder="bert-1-type", head="linear")[1]
 
 

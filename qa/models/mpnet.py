@@ -10,15 +10,34 @@ Letters: B batch, T tokens, N heads, D size of a head, H hidden size.
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from qa.base.quiet import quiet_import
 
 with quiet_import():
     from transformers import MPNetModel
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-    from transformers.models.bert.modeling_bert import eager_attention_forward
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
+
+
+# That of transformers' BERT is missing in older releases, such as the one that Optimum needs.
+def eager_attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor,
+    scaling: float,
+    dropout: float,
+) -> tuple[Tensor, Tensor]:
+    """Return the values under softmax attention (B, T, N, D), and the weights (B, N, T, T).
+
+    `query`, `key` and `value` are (B, N, T, D); the additive mask is broadcast to the weights.
+    """
+    scores = scaling * query @ key.transpose(-1, -2) + attention_mask
+    weights = functional.dropout(functional.softmax(scores, dim=-1), dropout, module.training)
+    return (weights @ value).transpose(1, 2), weights
 
 
 class PrunableAttention(MPNetSelfAttention):
@@ -48,8 +67,7 @@ class PrunableAttention(MPNetSelfAttention):
         )
         if len(self.heads) < self.num_attention_heads:
             position_bias = position_bias[:, self.heads]
-        name = self.config._attn_implementation
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(name, eager_attention_forward)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention)
         output, _ = attend(
             self,
             query,

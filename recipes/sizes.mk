@@ -29,9 +29,9 @@ made = $(foreach model,$(MODELS),$(OUT)/$(notdir $(model))-$1)
 
 models: $(RANDOM) $(foreach export,$(EXPORTS),$(call made,$(export)))
 
-$(OUT)/few.json:
+$(OUT)/train.json $(OUT)/dev.json: $(OUT)/%.json:
 	mkdir -p $(OUT)
-	$(RUN) -m qa.data.sample --questions 20 --out $@
+	$(RUN) -m qa.data.sample --split $* --questions 20 --out $@
 
 $(ENCODERS:%=$(OUT)/%): $(OUT)/%:
 	mkdir -p $(OUT)
@@ -39,8 +39,8 @@ $(ENCODERS:%=$(OUT)/%): $(OUT)/%:
 
 # One step of training puts the head on the encoder.
 define random
-$(OUT)/$1-$2: | $(OUT)/$1 $(OUT)/few.json
-	$(RUN) -m distill.finetune --model $(OUT)/$1 --head $2 --max-length 384 --data $(OUT)/few.json --epochs 0.01 --batch-size 1 --out $$@
+$(OUT)/$1-$2: | $(OUT)/$1 $(OUT)/train.json
+	$(RUN) -m distill.finetune --model $(OUT)/$1 --head $2 --max-length 384 --data $(OUT)/train.json --epochs 0.01 --batch-size 1 --out $$@
 endef
 $(foreach encoder,$(ENCODERS),$(foreach head,$(HEADS),$(eval $(call random,$(encoder),$(head)))))
 
@@ -52,7 +52,7 @@ endef
 $(foreach model,$(MODELS),$(foreach format,onnx tflite,$(foreach precision,fp32 fp16 int8,$(eval $(call export,$(model),$(format),$(precision))))))
 
 # A run a format, in which the models take turns.
-compare = $(RUN) benchmarks/compare.py $1 --baseline $(firstword $1) --data $(OUT)/few.json --rows $(OUT)/rows.jsonl --quick --lengths unpadded padded --threads $(THREADS)
-rows: models $(OUT)/few.json
+compare = $(RUN) benchmarks/compare.py $1 --baseline $(firstword $1) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --quick --lengths unpadded padded --threads $(THREADS)
+rows: models $(OUT)/dev.json
 	$(call compare,$(MODELS))
 	$(foreach export,$(EXPORTS),$(call compare,$(call made,$(export))) && )true

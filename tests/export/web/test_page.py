@@ -463,11 +463,12 @@ def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     with served(updated) as url:
         opened(browser, url)
         (updated / "samples.mjs").write_text(f"export const SAMPLES = [{sample}];\n")
-        published.write_text(published.read_text().replace('"version": "', '"version": "2'))
+        published.write_text(published.read_text().replace('"version": "', '"version": "updated '))
         opened(browser, url)
         kept = "(await caches.keys()).filter(name => name.includes(location.origin))"
         wait(
-            browser, f"(async () => {{ const k = {kept}; return k.length === 1 && k[0].includes('/ 2'); }})()"
+            browser,
+            f"(async () => {{ const k = {kept}; return k.length === 1 && k[0].includes('/ updated'); }})()",
         )
     opened(browser, url)
     assert browser.run("document.querySelector('#passage').value") == "Ada wrote it."

@@ -146,7 +146,7 @@ def held_out_contexts(examples: Sequence[Example]) -> set[str]:
 def training(model: Path, data: Path, epochs: float, out: Path) -> QATOptions:
     """Return the options of the training, which continues a stopped one.
 
-    The model is its own teacher. Its answers are to change, so only the gold answers count.
+    Only the gold answers count: the model is to answer otherwise than it did.
     """
     return QATOptions(
         model=model,
@@ -155,7 +155,6 @@ def training(model: Path, data: Path, epochs: float, out: Path) -> QATOptions:
         learning_rate=1e-4,
         alpha=1,
         hidden_weight=0,
-        cache=out.parent / "cache",
         out=out,
         resume=True,
     )
@@ -172,8 +171,7 @@ def estimate(parent: Bundle, parts: Parts, epochs: float) -> str:
     began = time.monotonic()
     run_windows(runtime, sample)
     seconds = (time.monotonic() - began) / len(sample)
-    # The teacher reads each window once; two files answer what is held out.
-    passes = (TRAINING_COST * epochs + 1) * len(train) + 2 * len(held_out)
+    passes = TRAINING_COST * epochs * len(train) + 2 * len(held_out)  # two files answer what is held out
     minutes = math.ceil(OTHER_MINUTES + passes * seconds / 60)
     return (
         f"this takes about {minutes} minutes: an estimate for {len(train):,} windows, {epochs:g} times, from "

@@ -102,7 +102,7 @@ class DistillationOptions(StageOptions):
 
     def check_cache(self) -> None:
         """Raise OptionError when teacher logits could not be cached, before a teacher is trained."""
-        if self.hidden_weight == 0:
+        if self.hidden_weight == 0 and not self.weights().gold_only:
             check_new_folder(self.cache, "--cache")
 
 

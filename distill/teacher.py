@@ -14,10 +14,10 @@ from distill.data import DataSplits
 from distill.options import DistillationOptions
 from distill.student import check_hidden_states, disable_dropout, same_tokens
 from distill.training.alignment import Alignment
-from distill.training.objectives import Distillation
+from distill.training.objectives import Distillation, supervised
 from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import AfterStep, Trainer, make_accelerator
+from distill.training.trainer import AfterStep, LossFunction, Trainer, make_accelerator
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
@@ -96,6 +96,7 @@ def distillation_trainer(
 ) -> Trainer:
     """Return a trainer that distils `teacher` into `student` on the windows of `splits`.
 
+    The teacher does not run where the gold answers are the whole loss.
     A checkpoint is continued only with the same teacher, data, loss and `depends_on`. The student learns
     without dropout, whose noise would bias the logits and states that it is to match. Attention then needs
     no (B, heads, T, T) array either, which halves the memory of a step.
@@ -112,7 +113,10 @@ def distillation_trainer(
     accelerator = make_accelerator(training.precision)
     # Hidden states are not kept: with them the teacher runs each time, and needs no room for its logits.
     kept_in = None if weights.hidden_weight > 0 else options.cache
-    loss = Distillation(teacher.logits(windows, kept_in, training.precision, accelerator), weights)
+    if weights.gold_only:
+        loss: LossFunction = supervised
+    else:
+        loss = Distillation(teacher.logits(windows, kept_in, training.precision, accelerator), weights)
     return Trainer(
         student,
         windows,

@@ -62,6 +62,11 @@ class DistillationWeights:
             0 <= self.hidden_weight < INFINITY, "--hidden-weight", self.hidden_weight, "at least 0 and finite"
         )
 
+    @property
+    def gold_only(self) -> bool:
+        """Whether the loss is that of the gold answers alone, so that no teacher need run."""
+        return self.alpha == 1 and self.hidden_weight == 0
+
 
 def flag_of(name: str) -> str:
     """Return the command line's name of an option."""

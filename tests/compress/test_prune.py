@@ -243,6 +243,12 @@ def test_a_model_recovers_against_a_teacher_with_another_tokenizer(make_bundle, 
     assert np.load(folder / "known.npy").all()
 
 
+def test_where_gold_answers_are_the_whole_loss_no_teacher_runs(make_bundle, small_squad, tmp_path):
+    given = {"alpha": 1, "hidden_weight": 0, "data": str(small_squad), "cache": tmp_path / "cache"}
+    prune(PruneOptions(model=make_bundle(), out=tmp_path / "o", **given))
+    assert not (tmp_path / "cache").exists()
+
+
 def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(OptionError, match="runs as one process, on one GPU where there is one; start it"):

@@ -42,8 +42,15 @@ class Recovery:
         self.options = options
         self.making = making
         self.parent = open_model(options.model, format="pytorch")
+        self.taught = options.epochs > 0 and not options.weights().gold_only
+        """Whether a teacher runs."""
+        if options.teacher and not self.taught:
+            raise OptionError(
+                f"--teacher {options.teacher}: does not run with --epochs 0, nor where --alpha 1 and "
+                "--hidden-weight 0 let only gold answers count; leave it out"
+            )
         teacher = open_model(options.teacher, format="pytorch") if options.teacher else self.parent
-        self.splits = load_splits(options.data, options.eval_data, self.parent, unlabelled=True)
+        self.splits = load_splits(options.data, options.eval_data, self.parent, unlabelled=self.taught)
         self.teacher = TeacherBundle(teacher)
         self.teacher.read(self.parent.tokenizer, self.splits.train)
         self.before = QAModel.from_pretrained(self.parent.path)
@@ -79,9 +86,9 @@ class Recovery:
     def save(self, trainer: Trainer | None, **made: Any) -> Bundle:
         """Save the model with the fields of Made that say how it was made, and print a line about it."""
         parent = self.parent
-        teacher = self.teacher.bundle
+        teacher = self.teacher.bundle if self.taught else None
         start = Start(self.model, parent.path, parent.settings, parent, parent.sha256, teacher=teacher)
-        made_with = Made(teacher=teacher.as_teacher(parent), **made)
+        made_with = Made(teacher=teacher.as_teacher(parent) if teacher else None, **made)
         bundle = self.making.save(start, self.splits, made_with, trainer)
         print(summary(bundle))
         return bundle

@@ -37,6 +37,14 @@ def load_splits(
     """
     if eval_data is None and data in NAMED:
         eval_data = data
+    train, held_out, train_file = training_questions(data, parent, unlabelled=unlabelled)
+    return DataSplits(train, held_out, load_eval(eval_data), train_file)
+
+
+def training_questions(
+    data: str, parent: Bundle | None, *, unlabelled: bool
+) -> tuple[list[Example], list[Example], Path]:
+    """Return the questions to train on, those held out of them, and their file, as load_splits does."""
     train_file = resolve(data, "train")
     check_not_dev(train_file, "--data")
     before = read_held_out(parent.path) if parent else []
@@ -48,7 +56,7 @@ def load_splits(
     if has_threshold and held_out and is_new and (why_not := too_few(held_out)):
         print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
         train, held_out = questions, []
-    return DataSplits(train, held_out, load_eval(eval_data), train_file)
+    return train, held_out, train_file
 
 
 def training_windows(splits: DataSplits, tokenizer: Tokenizer, settings: QASettings) -> list[Window]:

@@ -49,7 +49,7 @@ def compute_logits(options: LogitsOptions) -> None:
     import numpy as np
     import torch
 
-    from distill.data import load_splits
+    from distill.data import training_questions
     from distill.teacher import TeacherBundle
     from distill.training.batches import to_tensors
     from distill.training.trainer import make_accelerator
@@ -58,7 +58,7 @@ def compute_logits(options: LogitsOptions) -> None:
     teacher = open_model(options.teacher, format="pytorch")
     student = open_model(options.model)
     tokenizer = student.tokenizer
-    examples = load_splits(options.data, None, student, unlabelled=True).train
+    examples, _, _ = training_questions(options.data, student, unlabelled=True)
     reader = TeacherBundle(teacher)
     reader.read(tokenizer, examples)
     reader.check_windows(student.settings)

@@ -17,7 +17,7 @@ from distill.save import save_bundle
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.process import lock_folder
 from distill.training.trainer import Trainer
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, OptionError
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
@@ -73,8 +73,11 @@ class Making:
         """Begin, or continue with --resume. `models` are the bundles that the options name, by option.
 
         BundleError when `folder`, by default `out`, or a checkpoint exists and the run is not resumed, or was
-        made of other inputs. OptionError where another process has not yet finished the checkpoint's run.
+        made of other inputs. OptionError where another process has not yet finished the checkpoint's run, and
+        for the name of the folder of checkpoints.
         """
+        if out == work_folder(out).parent:
+            raise OptionError(f"--out {out}: checkpoints are kept in a folder of that name; choose another")
         refuse_unless_resumed(folder or out, options.resume)
         if not out.exists():
             return cls(out, options, stage, None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import check_option
+from qa.base.errors import OptionError, first_few
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
@@ -67,11 +68,21 @@ class UnlabelledOptions:
 
 
 def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
-    """Write the file and print how many questions of each sort it has."""
+    """Write the file and print how many questions of each sort it has.
+
+    OptionError where copies are asked for of data that has some.
+    """
     path = resolve(options.data, "train")
+    given = read_squad(path)
+    copies = [example.id for example in given if example.copy_of is not None]
+    if copies and (options.typed or options.noisy):
+        raise OptionError(
+            f"--data {options.data}: has copies with answers already ({first_few(copies)}); give the file "
+            "that they were made from"
+        )
     articles = [
         [list(passage) for _, passage in groupby(article, lambda e: e.context)]
-        for _, article in groupby(read_squad(path), lambda e: e.title)
+        for _, article in groupby(given, lambda e: e.title)
     ]
     similar = similar_words(options.model) if options.reworded else None
     added = [

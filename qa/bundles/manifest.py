@@ -144,7 +144,6 @@ class Structure(Struct, frozen=True):
 
     operators: dict[str, int]
     quantized_share_of_bytes: float
-    products_of_activations: dict[str, int] = {}
     signatures: list[str] = []
     opset: dict[str, int] = {}
     fp32_layers: list[str] = []

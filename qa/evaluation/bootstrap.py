@@ -64,14 +64,14 @@ def _interval(mean: float, drawn: np.ndarray) -> Interval:
 
 
 def intervals(
-    values: np.ndarray, baseline: int | None = None, *, n_resamples: int = N_RESAMPLES
+    values: np.ndarray, baseline: int | None = None
 ) -> tuple[list[Interval], list[Interval | None]]:
     """Return intervals of K models' means, and of their ratios to the model in column `baseline`.
 
     values: (Q, K), all models on the same questions or rounds. Ratios are None without a baseline, and where
     a draw leaves it nothing to divide by.
     """
-    drawn = resampled_means(values, n_resamples=n_resamples)
+    drawn = resampled_means(values)
     return _mean_intervals(np.mean(values, axis=0), drawn, baseline)
 
 
@@ -87,11 +87,7 @@ def _mean_intervals(
 
 
 def score_intervals(
-    scores: np.ndarray,
-    articles: Sequence[str],
-    baseline: int | None = None,
-    *,
-    n_resamples: int = N_RESAMPLES,
+    scores: np.ndarray, articles: Sequence[str], baseline: int | None = None
 ) -> tuple[list[Interval], list[Interval | None], Resampled]:
     """Return the `intervals` of K models' scores (Q, K) over articles, and what was drawn.
 
@@ -100,10 +96,10 @@ def score_intervals(
     """
     names, index = np.unique(articles, return_inverse=True)
     if len(names) < MIN_ARTICLES:
-        return *intervals(scores, baseline, n_resamples=n_resamples), "questions"
+        return *intervals(scores, baseline), "questions"
     columns = [*scores.T, np.ones(len(scores))]
     sums = np.stack([np.bincount(index, weights=column) for column in columns], axis=1)  # (A, K + 1)
-    drawn = resampled_means(sums, n_resamples=n_resamples)
+    drawn = resampled_means(sums)
     return *_mean_intervals(scores.mean(axis=0), drawn[:, :-1] / drawn[:, [-1]], baseline), "articles"
 
 

@@ -32,7 +32,7 @@ public final class ModelFacts {
         }
     }
 
-    /** Returns the file's name on a phone; export/android/push.py has the same rule. */
+    /** Returns the file's name on a phone; export/android/push_to_phone.py has the same rule. */
     public String fileName() {
         String plain = (name + "-" + precision).replaceAll("[^A-Za-z0-9._-]+", "_").replaceAll("^[._-]+|[._-]+$", "");
         return (plain.isEmpty() ? "model" : plain) + ModelStore.EXTENSION;

@@ -177,7 +177,7 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
     # Only the first process looks: by the time the others do, it may have made the folder itself.
     if resume or not is_first_process():
         return
-    if out.exists():
+    if out.exists() or out.is_symlink():
         raise BundleError(
             f"{out}: exists already; choose another --out, remove it, or continue with --resume"
         )

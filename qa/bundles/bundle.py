@@ -197,8 +197,8 @@ def _verify(path: Path, expected: str) -> None:
 
 
 def refuse_existing(out: Path) -> None:
-    """Raise BundleError when `out` exists: no stage overwrites a bundle."""
-    if out.exists():
+    """Raise BundleError when `out` exists, if only as a broken link: no stage overwrites a bundle."""
+    if out.exists() or out.is_symlink():
         raise BundleError(
             f"{out}: exists already and is never overwritten; choose another --out or remove it"
         )

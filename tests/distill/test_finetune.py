@@ -79,6 +79,12 @@ def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tmp_path):
     assert open_bundle(out / "student").manifest.parent == teacher.reference()
 
 
+def test_a_broken_link_is_refused_before_the_training(make_bundle, few, tmp_path):
+    (tmp_path / "link").symlink_to("missing")
+    with pytest.raises(BundleError, match="link: exists already"):
+        finetune(FinetuneOptions(model=str(make_bundle()), out=tmp_path / "link", **few))
+
+
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     make_bundle, few, small_squad, tmp_path
 ):

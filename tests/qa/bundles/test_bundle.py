@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from qa.base.errors import BundleError
-from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.formats.parameters import Parameters
 from qa.text.settings import QASettings
@@ -128,6 +128,12 @@ def test_existing_folder_is_never_overwritten(bundle):
     with pytest.raises(BundleError, match="exists already"), new_bundle(bundle, RECORD):
         pytest.fail("the body must not run")
     assert {p.name: p.read_bytes() for p in bundle.iterdir()} == before
+
+
+def test_a_broken_link_is_refused_as_a_folder_is(tmp_path):
+    (tmp_path / "link").symlink_to("missing")
+    with pytest.raises(BundleError, match="link: exists already"):
+        refuse_existing(tmp_path / "link")
 
 
 @pytest.mark.parametrize(

@@ -97,17 +97,18 @@ def publish(options: WebOptions) -> Path:
         raise OptionError(f"{missing[0]} is missing; run npm ci --ignore-scripts in {FOLDER}")
     if out.exists():
         check_as_published(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as work:
+    folder = out.resolve()  # a link to it stays
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as work:
         draft = Path(work, "page")
         for name, path in files.items():
             target = draft / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         (draft / PUBLISHED).write_text(list_files(files), encoding="utf-8")
-        if out.exists():
-            out.rename(Path(work, "before"))
-        draft.rename(out)
+        if folder.exists():
+            folder.rename(Path(work, "before"))
+        draft.rename(folder)
     size = sum(path.stat().st_size for path in files.values())
     print(f"{out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
     print("serve it from any static host over https, or on this machine")

@@ -65,6 +65,20 @@ def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, 
     assert sorted(tmp_path.iterdir()) == [config.out, npm]
 
 
+@pytest.mark.parametrize("there", [False, True])
+def test_a_link_to_the_folder_stays_a_link(model, npm, tmp_path, there):
+    served = tmp_path / "served" / "site"
+    if there:
+        publish(WebOptions(model.path, served))
+    link = tmp_path / "link"
+    link.symlink_to(served)
+    (npm / "@litertjs/core/dist/index.js").write_text("another")
+    assert publish(WebOptions(model.path, link)) == link
+    assert link.is_symlink()
+    assert (served / "litert/index.js").read_text() == "another"
+    assert list(served.parent.iterdir()) == [served]
+
+
 @pytest.mark.parametrize("name", ["CNAME", ".git/HEAD", "litert/notes.txt", "index.html"])
 def test_a_page_with_something_of_the_users_is_left_alone(model, npm, tmp_path, name):
     config = WebOptions(model.path, tmp_path / "site")

@@ -154,10 +154,11 @@ def _info_text(info: Mapping[str, Any]) -> str:
 def package_again(source: Path, target: Path, settings: QASettings) -> None:
     """Write a packaged file with other settings; the model and the other members stay the same.
 
-    Raises BundleError, naming the file, when it is damaged.
+    Raises BundleError, naming the file, when it is damaged, or when no reader takes the settings.
     """
     info = read_package(source).info
     data = source.read_bytes()
     begin, texts = read_zip(source, data)
     target.write_bytes(data[:begin])
     _append(target, {**texts, SETTINGS: _info_text({**info, "settings": settings.to_dict()})})
+    read_package(target)

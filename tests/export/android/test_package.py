@@ -13,7 +13,14 @@ from tflite_exports import LENGTHS, compute
 from tokenizers import AddedToken, Tokenizer
 
 from export.android.characters import character_tables
-from export.android.package import MEMBERS, append_package, describe, read_package, vocabulary_lines
+from export.android.package import (
+    MEMBERS,
+    append_package,
+    describe,
+    package_again,
+    read_package,
+    vocabulary_lines,
+)
 from export.options import TFLiteOptions
 from export.tflite.exporter import export
 from qa.base.errors import BundleError, UnsupportedExport
@@ -82,6 +89,14 @@ def test_a_package_that_no_reader_takes_is_not_sealed(make_bundle, tmp_path, mon
     with pytest.raises(BundleError, match=r"qa\.json"):
         export(TFLiteOptions(model=make_bundle(), out=tmp_path / "out", lengths=LENGTHS))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_settings_that_no_reader_takes_are_not_packaged(exported_tflite, tmp_path):
+    source = exported_tflite("bert", "int8")[1]
+    again = tmp_path / "again.tflite"
+    package_again(source.weights, again, replace(source.settings, max_answer_length=8192))
+    with pytest.raises(BundleError, match=r"again\.tflite: .*8192.*max_answer_length"):
+        package_again(source.weights, again, replace(source.settings, max_answer_length=8193))
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from qa.data.squad import Example, read_predictions, read_squad
 from qa.evaluation.bootstrap import score_interval
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
-from qa.evaluation.errors import SUFFIXES, write_errors, wrong_answers
+from qa.evaluation.errors import SUFFIXES, Result, write_errors, wrong_answers
 from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
@@ -115,8 +115,8 @@ def predictions_of(
 
 def evaluate_model(
     options: EvaluateOptions, data: Path, examples: Sequence[Example]
-) -> tuple[dict[str, Any], dict[str, str], list[float]]:
-    """Score the model. Returns scores, answers by question id, and the probability of each result."""
+) -> tuple[dict[str, Any], dict[str, str], list[Result]]:
+    """Score the model. Returns scores, answers by question id, and the results."""
     assert options.model is not None  # checked by __post_init__
     bundle = open_model(options.model)
     settings = bundle.settings.deciding(options.mode, options.null_threshold)
@@ -133,8 +133,8 @@ def evaluate_model(
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
     result["train_overlap"] = train_overlap(bundle, file_sha256(data), examples)
-    probabilities = [p.probability(threshold, settings.calibration) for p in predictions]
-    return result, answer_texts(examples, predictions, threshold), probabilities
+    results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]
+    return result, answer_texts(examples, predictions, threshold), results
 
 
 def evaluate(options: EvaluateOptions) -> dict[str, Any]:
@@ -143,9 +143,9 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
     data = resolve(options.data, "dev")
     options.check_not_inputs(data)
     examples = read_squad(data)
-    probabilities = None
+    results = None
     if options.predictions is None:
-        result, answers, probabilities = evaluate_model(options, data, examples)
+        result, answers, results = evaluate_model(options, data, examples)
     else:
         answers = read_predictions(options.predictions)
         result = dict(evaluate_predictions(examples, answers))
@@ -156,7 +156,7 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
     line = in_words(result)
     overlap = overlap_line(result.get("train_overlap"))
     if options.errors is not None:
-        wrong = wrong_answers(examples, answers, probabilities)
+        wrong = wrong_answers(examples, answers, results)
         write_errors(options.errors, wrong, "; ".join(filter(None, [line, overlap])))
     print(json.dumps(result, indent=1) if options.json else line)
     if result.get("train_overlap", 0.0) is None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from qa.base.files import write_whole
 from qa.data.metrics import gold_texts, scores_by_question
 from qa.data.squad import Example
+from qa.text.answers import Candidate
 
 SUFFIXES = (".csv", ".html")
 NO_ANSWER = "no answer"
+Result = tuple[Candidate | None, float]  # answer and its probability, as in Prediction.options
 COLUMNS = ("id", "question", "expected", "answered", "probability", "passage")
 
 
@@ -36,27 +38,33 @@ class WrongAnswer:
 
 
 def wrong_answers(
-    examples: Sequence[Example], answers: Mapping[str, str], probabilities: Sequence[float] | None
+    examples: Sequence[Example], answers: Mapping[str, str], results: Sequence[Result] | None
 ) -> list[WrongAnswer]:
     """Return what was answered wrongly, the most probable results first; questions without answers are
     wrong.
+
+    `results` are those of a model; None for a prediction file.
     """
     scores = scores_by_question(examples, answers)
-    known = probabilities if probabilities is not None else [None] * len(examples)
+    known = results if results is not None else [(None, None)] * len(examples)
     wrong = [
-        _wrong(e, answers.get(e.id), probability)
-        for e, (exact, _), probability in zip(examples, scores, known, strict=True)
+        _wrong(e, answers.get(e.id), *result)
+        for e, (exact, _), result in zip(examples, scores, known, strict=True)
         if not exact
     ]
     return sorted(wrong, key=lambda one: -(one.probability or 0.0))
 
 
-def _wrong(example: Example, answer: str | None, probability: float | None) -> WrongAnswer:
+def _wrong(
+    example: Example, answer: str | None, given: Candidate | None, probability: float | None
+) -> WrongAnswer:
     context = example.context
     start = end = len(context)
     if example.answers:
         start = example.answers[0].start
         end = start + len(example.answers[0].text)
+    elif given is not None:
+        start, end = given.start, given.end
     elif answer and answer in context:
         start = context.index(answer)
         end = start + len(answer)

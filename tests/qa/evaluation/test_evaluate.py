@@ -19,6 +19,7 @@ from qa.evaluation import predict as prediction
 from qa.evaluation.errors import wrong_answers
 from qa.evaluation.predict import JOURNAL_ROW, evaluate_runtime, parts, predict, score
 from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text.answers import Candidate
 from qa.text.features import make_windows
 from qa.text.settings import Calibration
 
@@ -130,13 +131,21 @@ ANSWERS = {"right": "the Ada", "wrong": "1+1", "false": "Ada", "missed": ""}
 
 
 def test_wrong_answers_are_listed_the_most_probable_first(tmp_path):
-    listed = wrong_answers(EXAMPLES, ANSWERS, [0.9, 0.2, 0.7, 0.4, 0.1])
+    listed = wrong_answers(EXAMPLES, ANSWERS, [(None, p) for p in (0.9, 0.2, 0.7, 0.4, 0.1)])
     assert [(w.id, w.expected, w.answered, w.before[-3:], w.marked, w.after[:3]) for w in listed] == [
         ("false", "no answer", "Ada", "<b>", "Ada", "</b"),
         ("missed", "it", "no answer", "te ", "it", ', "'),
         ("wrong", "1843 / in 1843", "1+1", "in ", "1843", "."),
         ("left out", "no answer", "", "43.", "", ""),
     ]
+
+
+def test_an_answer_where_none_is_expected_is_marked_at_its_own_place():
+    text = "It was 1843, not 1842. In 1843 she wrote."
+    example = Example("false", "", text, "When?", (), True)
+    for given, before in ((Candidate(1.0, 26, 30, 0.5), "In "), (None, "as ")):
+        (wrong,) = wrong_answers([example], {"false": "1843"}, [(given, 0.5)])
+        assert (wrong.before[-3:], wrong.marked) == (before, "1843")
 
 
 def test_the_list_is_written_as_csv_and_as_html(tmp_path, capsys):

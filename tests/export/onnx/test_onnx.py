@@ -239,11 +239,12 @@ def test_a_wrong_export_is_refused_and_leaves_nothing(make_bundle, tmp_path, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch):
-    precision = "int8-weights"
+@pytest.mark.parametrize(("precision", "form"), [("int8-weights", None), ("int8", "int4")])
+def test_a_tolerance_that_is_not_met_is_an_error(make_bundle, tmp_path, monkeypatch, precision, form):
+    """Where the embedding table has few bits, it is the probe's."""
     monkeypatch.setitem(PRECISIONS, precision, replace(PRECISIONS[precision], probe_tolerance=1e-4))
     with pytest.raises(ParityError, match=r"tolerance 0\.0001"):
-        export(OnnxOptions(make_bundle(), tmp_path / "out", quantize=precision, min_equal_spans=0))
+        export(OnnxOptions(make_bundle(), tmp_path / "out", precision, embeddings=form, min_equal_spans=0))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ from qa.bundles.hf_import import say_that_it_always_answers
 from qa.bundles.manifest import StageRecord
 from qa.bundles.trained_on import TrainedOn
 from qa.evaluation.scores import EvalData, scores_of
-from qa.evaluation.threshold import copy_held_out, tune_for_bundle
+from qa.evaluation.threshold import copy_held_out, read_held_out, tune
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.runtimes import load_runtime
@@ -35,7 +35,8 @@ def save_bundle(
 
     `tokenizer` is the folder of the tokenizer. `add_files` writes held-out questions, if there are any, and
     other files into the folder. `columns` are factors of matrices whose integers are to be kept
-    (qa.models.storage). The model is scored on `eval_data`.
+    (qa.models.storage). The model is scored on `eval_data`. Its settings are tuned unless the record has a
+    tuning.
     """
     with new_bundle(out, record) as draft:
         model.save_pretrained(draft.path, record.precision, columns)
@@ -44,8 +45,9 @@ def save_bundle(
         add_files(draft.path)
         untuned = draft.model(settings)
         runtime = load_runtime(untuned)
-        settings, tuning = tune_for_bundle(runtime, untuned.tokenizer, settings, draft.path)
-        draft.record(tuning=tuning)
+        if record.tuning is None:
+            settings, tuning = tune(runtime, untuned.tokenizer, settings, read_held_out(draft.path))
+            draft.record(tuning=tuning)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
             draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
@@ -64,13 +66,17 @@ def derive(
 ) -> Bundle:
     """Save a model made of `parent` without training: with its tokenizer and held-out questions.
 
-    Its ancestors are those of the record, or the parent's. `averaged` are other models it was made of.
+    Its ancestors are those of the record, or the parent's. `averaged` are the models it is the mean of; then
+    no parent's tuning is kept.
     """
     return save_bundle(
         model,
         out,
         msgspec.structs.replace(
-            record, parent=parent.reference(), ancestors=record.ancestors or parent.lineage()
+            record,
+            parent=parent.reference(),
+            ancestors=record.ancestors or parent.lineage(),
+            tuning=None if averaged else parent.lasting_tuning,
         ),
         tokenizer=parent.path,
         settings=parent.settings,

@@ -186,14 +186,15 @@ class Exporter:
         """Return the parent's settings with the file's own thresholds, and on what they were tuned.
 
         They are tuned with the file's logits, on the questions that the parent holds out or on those of a
-        file. A given threshold replaces that of mode balanced. Mode strict never answers more than it does.
+        file; thresholds of the parent that were tuned on other files stay. A given threshold replaces that of
+        mode balanced. Mode strict never answers more than it does.
         """
         parent = self.parent
         options = self.options
         if options.tune_threshold is not None:
             files = [options.tune_threshold]
             return tune_on_files(exported, parent.tokenizer, parent.settings, files, "--tune-threshold")
-        settings, tuning = tune_for_bundle(exported, parent.tokenizer, parent.settings, parent.path)
+        settings, tuning = tune_for_bundle(exported, parent)
         given = options.null_threshold
         if given is None:
             say_that_it_always_answers(settings, parent.manifest)

@@ -124,7 +124,7 @@ def _scored_bundle(model: ModelUnderTest, runtime: LoadedRuntime) -> Bundle:
     bundle = model.bundle
     if model.in_process or bundle.settings.null_threshold is None:
         return bundle
-    tuned, _ = tune_for_bundle(runtime, bundle.tokenizer, bundle.settings, bundle.path)
+    tuned, _ = tune_for_bundle(runtime, bundle)
     return replace(bundle, settings=tuned)
 
 

@@ -31,6 +31,7 @@ from qa.bundles.manifest import (
     Manifest,
     StageRecord,
     TeacherReference,
+    Tuning,
     to_json,
 )
 from qa.formats.registry import ADAPTER, CONFIG, FORMATS
@@ -93,6 +94,13 @@ class Bundle(ModelFolder):
         """SHA-256 of the settings; None when they are those that the bundle was sealed with."""
         now = hashlib.sha256(self.settings.to_json().encode()).hexdigest()
         return None if now == self.manifest.files[SETTINGS] else now
+
+    @property
+    def lasting_tuning(self) -> Tuning | None:
+        """Tuning that children keep: on other files than the bundle's own, its held-out questions."""
+        tuning = self.manifest.tuning
+        own = self.manifest.files.values()
+        return tuning if tuning and any(file.sha256 not in own for file in tuning.files) else None
 
     def reference(self) -> BundleReference:
         """Return how the manifest of a child names this bundle."""

@@ -166,7 +166,7 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path) -> dict[str,
 def _tuned_on(tuning: Tuning) -> str:
     """Say on how many questions the thresholds were tuned, and how surely."""
     low, high = tuning.null_threshold_interval
-    files = " and ".join(map(_reference, [tuning.data, *tuning.more_data])) if tuning.data else None
+    files = " and ".join(map(_reference, tuning.files))
     origin = f"questions of {files}" if files else "held-out questions"
     return (
         f"tuned on {tuning.n_questions:,} {origin} ({tuning.n_unanswerable:,} without an answer, articles: "

@@ -115,6 +115,11 @@ class Tuning(Struct, frozen=True):
     more_data: list[FileReference] = []
     """Further files, each with as many questions."""
 
+    @property
+    def files(self) -> list[FileReference]:
+        """Files of the questions; none where the model held them out."""
+        return [self.data, *self.more_data] if self.data else []
+
 
 class Parity(Struct, frozen=True):
     """Comparison of an exported model with its PyTorch parent on real windows."""

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 from qa.base.errors import OptionError
 from qa.base.sampling import evenly
-from qa.bundles.bundle import HELD_OUT
+from qa.bundles.bundle import HELD_OUT, Bundle
 from qa.bundles.manifest import FileReference, Tuning
 from qa.data.datasets import data_reference
 from qa.data.metrics import gain_of_answering, has_answer
@@ -252,11 +252,14 @@ def tune(
     )
 
 
-def tune_for_bundle(
-    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, folder: Path
-) -> tuple[QASettings, Tuning | None]:
-    """Tune on the held-out questions in the folder of a bundle, if there are any, as `tune` does."""
-    return tune(runtime, tokenizer, settings, read_held_out(folder))
+def tune_for_bundle(runtime: Runtime, bundle: Bundle) -> tuple[QASettings, Tuning | None]:
+    """Tune on the held-out questions of a bundle, if there are any, as `tune` does.
+
+    Settings that were tuned on other files stay, with their tuning.
+    """
+    if bundle.lasting_tuning is not None:
+        return bundle.settings, bundle.lasting_tuning
+    return tune(runtime, bundle.tokenizer, bundle.settings, read_held_out(bundle.path))
 
 
 def tune_on_files(

@@ -6,8 +6,10 @@ import zipfile
 from dataclasses import replace
 
 import pytest
+from comparisons import copied
 from places import ROOT
 
+from compress.cast import CastOptions, cast
 from export.android.package import MEMBERS, read_package
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions
@@ -18,6 +20,7 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, open_bundle
 from qa.data.datasets import EVERYDAY_HELD_OUT
 from qa.data.sample import SampleOptions, write_sample
+from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.text.settings import Calibration
 
@@ -155,6 +158,20 @@ def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path
         OnnxOptions(null_threshold=1.0, tune_threshold=questions)
 
 
+def test_what_was_tuned_on_a_file_stays_in_exports_and_copies(make_bundle, questions, tmp_path):
+    held_out = read_squad(EVERYDAY_HELD_OUT)[:120]
+    parent = copied(open_bundle(make_bundle()), tmp_path / "parent", held_out=held_out)
+    tuned = tune(TuneOptions(parent.path, tmp_path / "tuned", (questions,)))
+    for made in (
+        export_onnx(OnnxOptions(tuned.path, tmp_path / "onnx")),
+        cast(CastOptions(tuned.path, tmp_path / "fp16", "fp16")),
+    ):
+        assert (made.settings, made.manifest.tuning) == (tuned.settings, tuned.manifest.tuning)
+    own = tune(TuneOptions(parent.path, tmp_path / "own"))
+    again = cast(CastOptions(own.path, tmp_path / "again", "fp16")).manifest.tuning
+    assert (again.n_questions, again.data) == (120, None), "its own held-out questions are tuned on again"
+
+
 def test_questions_that_are_too_few_are_refused_before_the_export(small_squad, tmp_path, monkeypatch):
     monkeypatch.setattr("export.exporter.open_model", None)
     with pytest.raises(OptionError, match=r"--tune-threshold .* 24 questions, .* takes 100"):
@@ -167,7 +184,7 @@ def test_a_given_threshold_leaves_the_files_own_calibration(
 ):
     tuned = {"null_threshold": -1.0, "strict_threshold": -2.0, "calibration": Calibration(3.0, 0.5)}
     monkeypatch.setattr(
-        "export.exporter.tune_for_bundle", lambda _, __, settings, ___: (replace(settings, **tuned), None)
+        "export.exporter.tune_for_bundle", lambda _, parent: (replace(parent.settings, **tuned), None)
     )
     made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", null_threshold=given))
     settings = made.settings

@@ -77,7 +77,7 @@ def test_the_same_parent_gives_the_same_bytes(exported_tflite, tmp_path):
 def test_a_threshold_tuned_at_export_is_in_the_package(make_bundle, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "export.exporter.tune_for_bundle",
-        lambda _, __, settings, ___: (replace(settings, null_threshold=-1.25), None),
+        lambda _, parent: (replace(parent.settings, null_threshold=-1.25), None),
     )
     bundle = export(TFLiteOptions(make_bundle(), tmp_path / "out", **INT8))
     assert read_package(bundle.weights).settings == bundle.settings

@@ -165,7 +165,7 @@ class Exporter:
             draft.record(tuning=tuning)
             settings.save(draft.path / SETTINGS)
             if self.eval_data is not None:
-                draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data))
+                draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data, tuning))
             self.package(draft.path, settings)
         print(summary(draft.bundle))
         return draft.bundle

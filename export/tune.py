@@ -8,7 +8,6 @@ of a packaged file, only its settings change.
 """
 
 import shutil
-import sys
 import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +17,6 @@ import msgspec
 from export.android.package import package_again
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
-from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
@@ -66,11 +64,6 @@ def tune(options: TuneOptions) -> Bundle:
     for file in files:
         if not file.is_file():
             raise OptionError(f"--data {file}: no such file; give questions to tune on")
-    if eval_data is not None and file_sha256(eval_data.file) in map(file_sha256, files):
-        print(
-            "the scores are of the questions that the thresholds are tuned on, so they are too high",
-            file=sys.stderr,
-        )
     runtime = load_runtime(bundle)
     settings = options.settings(bundle.settings)
     settings, tuning = tune_on_files(runtime, bundle.tokenizer, settings, files, "--data")
@@ -86,7 +79,7 @@ def tune(options: TuneOptions) -> Bundle:
             shutil.copyfile(bundle.weights, weights)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
-            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data))
+            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data, tuning))
     print(f"{out}: {summary(draft.bundle)}")
     return draft.bundle
 

@@ -1,13 +1,15 @@
 """Scores of a new model, for its manifest and card."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
+from qa.base.files import file_sha256
 from qa.bundles.bundle import ModelFolder
-from qa.bundles.manifest import Scores
+from qa.bundles.manifest import Scores, Tuning
 from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import scores_by_question
@@ -35,11 +37,16 @@ def load_eval(data: str | None) -> EvalData | None:
     return EvalData(file, read_squad(file))
 
 
-def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData) -> Scores:
-    """Score a model on `data`, for its manifest and card.
+def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData, tuning: Tuning | None) -> Scores:
+    """Score a model on `data`, for its manifest and card; warn on stderr where it was tuned on them.
 
     Intervals are there when the data has MIN_ARTICLES articles at least.
     """
+    if tuning and file_sha256(data.file) in (file.sha256 for file in tuning.files):
+        print(
+            "the scores are of the questions that the thresholds are tuned on, so they are too high",
+            file=sys.stderr,
+        )
     metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=True)
     metrics |= calibration_scores(data.examples, predictions, model.settings)
     metrics["coverage_at_80"] = coverage(data.examples, predictions, model.settings)

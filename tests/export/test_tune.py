@@ -149,10 +149,13 @@ def test_questions_must_be_there_and_enough(tiny_export, small_squad, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path):
-    made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", tune_threshold=questions))
+def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path, capsys):
+    given = {"tune_threshold": questions, "eval_data": str(questions)}
+    made = export_onnx(OnnxOptions(model=make_bundle(), out=tmp_path / "made", **given))
+    assert "too high" in capsys.readouterr().err
     assert made.manifest.tuning.data.name == questions.name
-    again = tune(TuneOptions(made.path, tmp_path / "again", (questions,)))
+    again = tune(TuneOptions(made.path, tmp_path / "again", (questions,), eval_data=str(small_squad)))
+    assert "too high" not in capsys.readouterr().err
     assert (again.settings, again.manifest.tuning) == (made.settings, made.manifest.tuning)
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --tune-threshold"):
         OnnxOptions(null_threshold=1.0, tune_threshold=questions)

@@ -201,6 +201,14 @@ def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, compar
     assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
 
 
+@pytest.mark.system
+def test_a_worker_killed_for_memory_is_its_models_failure(client, export, compared, rows):
+    client.python(before="kill -9 $$")
+    assert compared("ssh:board", export) == 1
+    (killed,) = read_results(rows)
+    assert ("connection" in killed.error, "Killed" in killed.error or "137" in killed.error) == (False, True)
+
+
 @pytest.fixture
 def emulator(tmp_path, bare_site, monkeypatch):
     """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark

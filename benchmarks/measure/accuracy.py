@@ -18,7 +18,7 @@ from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
-from benchmarks.results.rows import CPU, Accuracy, Failure, Runtime, newest
+from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
@@ -73,9 +73,7 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
         setattr(model.accuracy, key, value)
     if line := overlap_line(model.accuracy.train_overlap):
         note(f"{model.name}: {line}")
-    failure = newest(run.file.old, Failure, bundle_sha256=model.sha256, target=run.target, data=run.data)
-    failed_since = known is not None and failure is not None and failure.date > known.date
-    if known is None or failed_since or _relations_differ(model.accuracy, known):
+    if known is None or run.failed_since(known) or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
 
 

@@ -7,7 +7,17 @@ from typing import Any
 
 from benchmarks.measure.command_line import note
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import Accuracy, AnyResult, Data, Failure, Kind, Machine, Runtime, newest
+from benchmarks.results.rows import (
+    Accuracy,
+    AnyResult,
+    Data,
+    Failure,
+    Kind,
+    Machine,
+    Result,
+    Runtime,
+    newest,
+)
 from qa.base.cli import one_line
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
@@ -102,6 +112,12 @@ class Run:
             old = [r for r in old if not isinstance(r, Accuracy) or r.null_threshold is None]
         names = ("bundle_sha256", "runtime", "target", "machine", "data")
         return newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
+
+    def failed_since(self, known: Result) -> bool:
+        """Return whether the model of a known result failed later, on this target and data."""
+        names = {"bundle_sha256": known.bundle_sha256, "target": self.target, "data": self.data}
+        failure = newest(self.file.old, Failure, **names)
+        return failure is not None and failure.date > known.date
 
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""

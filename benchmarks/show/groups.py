@@ -292,12 +292,16 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
 
     Entries stand in families: a PyTorch bundle, its exports, and what other toolchains made of it. The
     baseline's family comes first and each behind that of its parent. Otherwise the bundle hashes in `order`
-    decide, then the first appearance.
+    decide, then the first appearance. A failure before a target named its machine belongs to the newest
+    machine of that target.
     """
     groups: dict[object, Group] = {}
+    machines = {_place(r): r.machine for r in results if r.machine.name != r.target}
     for result in results:
-        key = (result.target, result.data and result.data.sha256, result.machine)
-        group = groups.setdefault(key, Group(result.target, str(result.machine)))
+        place = _place(result)
+        unnamed = result.machine.name == result.target
+        machine = machines.get(place, result.machine) if unnamed else result.machine
+        group = groups.setdefault((place, machine), Group(result.target, str(machine)))
         group.results.append(result)
         if result.data is not None and isinstance(result, Measured):
             _add(group, result)
@@ -306,6 +310,11 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
         group.collected = collected
         _sort(group, order)
     return collected
+
+
+def _place(result: AnyResult) -> tuple[str, str | None]:
+    """Return the target and the hash of the data."""
+    return result.target, result.data.sha256 if result.data is not None else None
 
 
 def _add(group: Group, result: Measured) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from benchmark_results import scored
+from benchmark_results import failure, scored
 from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
 from ssh_host import Board
@@ -260,6 +260,15 @@ def test_what_the_rows_have_is_not_computed_again(emulator, export, compared, ro
         assert compared("qemu:neoverse-n1", export) == 0
         assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
     assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
+
+
+def test_a_model_that_failed_since_is_reused_as_a_newer_result(emulator, export, compared, rows):
+    assert compared("qemu:neoverse-n1", export) == 0
+    (good,) = read_results(rows)
+    names = {"bundle_sha256": good.bundle_sha256, "target": good.target, "machine": Machine(good.target)}
+    append_result(rows, failure(good.model, **names, data=good.data, date="2999-01-01T00:00:00Z"))
+    assert compared("qemu:neoverse-n1", export) == 0
+    assert [type(row) for row in read_results(rows)] == [TargetAccuracy, Failure, TargetAccuracy]
 
 
 def test_what_is_retained_is_of_this_machines_baseline_on_the_same_questions(

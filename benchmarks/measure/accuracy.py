@@ -42,6 +42,7 @@ ANSWERABLE = (
     "uncalibrated_calibration_error",
     "reliability",
     "uncalibrated_reliability",
+    "null_threshold",
 )
 SCORES = (
     *ANSWERABLE,
@@ -53,7 +54,6 @@ SCORES = (
     "NoAns_total",
     "best_f1",
     "best_f1_thresh",
-    "null_threshold",
 )
 
 

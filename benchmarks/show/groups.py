@@ -73,8 +73,10 @@ class Entry:
 
     @property
     def on_everyday_text(self) -> Accuracy | None:
-        """The newest scores of the same file on everyday text, where the group has other data."""
-        others = [g for g in self.group.collected if g.data == EVERYDAY_DATA != self.group.data]
+        """The newest scores of the same file there on everyday text, where the group has other data."""
+        own = self.group
+        others = [g for g in own.collected if g.data == EVERYDAY_DATA != own.data]
+        others = [g for g in others if (g.target, g.machine) == (own.target, own.machine)]
         return next(
             (e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)), None
         )

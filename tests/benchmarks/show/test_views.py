@@ -7,6 +7,7 @@ from benchmark_results import (
     ORT,
     PIXEL,
     UNEVEN,
+    asked_on_phone,
     export,
     failure,
     lines,
@@ -126,6 +127,9 @@ def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by
     ]
     again = [on_phone(), on_phone(ms=5.0, lengths=128, bundle_sha256="another")]
     assert shown(again, "p50 ms", view="latency") == ["5.0"]
+    for asked, n_tables in (("sha of int8", 1), ("another", 2)):
+        results = [asked_on_phone(bundle_sha256=asked), *again]
+        assert len(view_tables(collect(results), "latency")) == n_tables, "questions to the older file"
     old = on_phone(latency_ms_p50=None, latency_ms_p95=None, threads=None)
     assert shown([old], "mean ms", "p50 ms", "threads", view="latency") == [("18.5", UNKNOWN, UNKNOWN)]
 

@@ -366,11 +366,16 @@ def test_bad_input_is_refused_before_anything_is_measured(
         assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
         assert run_cli(monkeypatch, teacher, "--data", data, flag, "/") == 2
         assert f"{flag} /: is a folder; give a file" in capsys.readouterr().err
+    page = tmp_path / "run" / "results"
+    for rows in (page, tmp_path / "run" / ".." / "run" / "results"):
+        assert run_cli(monkeypatch, teacher, "--data", data, "--rows", rows, "--page", page) == 2
+        assert f"--page {page}: is an input of this command" in capsys.readouterr().err
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2
     assert "is not UTF-8" in capsys.readouterr().err
     assert measured == []
+    assert not page.exists()
     assert not (tmp_path / "run" / "rows.jsonl").exists()
 
 

@@ -356,7 +356,8 @@ def test_missing_or_wrong_markers_are_refused(text, tmp_path):
 def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     rows, phone = tmp_path / "rows.jsonl", tmp_path / "phone.jsonl"
     readme, svg = tmp_path / "README.md", tmp_path / "family.svg"
-    for one in (*run(), *toolchain("openvino-int8", 9, 9)):
+    untimed = scored(data=Data("untimed.json", "untimed"))
+    for one in (untimed, *run(), *toolchain("openvino-int8", 9, 9)):
         append_result(rows, one)
     append_result(phone, on_phone())
     readme.write_text(f"a\n{BEGIN}\n{END}\nb\n")

@@ -47,7 +47,7 @@ def read_scores(path: Path) -> dict[str, Scores]:
     """Return the newest scores of every calibrated model of a file; OptionError without any."""
     try:
         lines = [msgspec.json.decode(line, type=Scores) for line in path.read_bytes().splitlines()]
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise OptionError(f"{path}: not a file of results ({error}); give one of compare.py") from None
     calibrated = {line.model or path.stem: line for line in lines if line.reliability}
     if not calibrated:

@@ -109,6 +109,7 @@ def resolve(options: CompareOptions) -> OnThisMachine | OnTarget | FromPhone:
     target = open_target(options.target)
     models = exports(options)
     data, questions = read_data(options.data)
+    let_all_answer(models, questions)
     n = options.questions or (EMULATED_QUESTIONS if target.emulated else len(questions))
     examples = [questions[i] for i in evenly(len(questions), n)]
     not_known_yet = Machine(target.name)
@@ -152,9 +153,17 @@ def run_here(options: CompareOptions) -> Run:
         student = open_model(options.toolchains, format="pytorch").sha256
         models += toolchain_models(next(model for model in models if model.sha256 == student))
     check_names(models)
+    let_all_answer(models, examples)
     # The baseline first and parents before their children: F1 retained and agreement look back.
     models.sort(key=lambda m: (m is not baseline, n_ancestors(m, models)))
     return Run(file, examples, data, models, options.target, where, command_line(options), baseline)
+
+
+def let_all_answer(models: Sequence[ModelUnderTest], questions: Sequence[Example]) -> None:
+    """Let every model answer always where every question has an answer: to decline is then always wrong."""
+    if all(question.answers for question in questions):
+        for model in models:
+            model.bundle = replace(model.bundle, settings=model.bundle.settings.in_mode("answering"))
 
 
 def check_lengths(chosen: Sequence[str], models: Sequence[ModelUnderTest]) -> None:

@@ -88,9 +88,9 @@ def print_tables(options: TableOptions) -> str:
     if options.plot is not None:
         from benchmarks.show.model_plots import write_latency_plot
 
-        write_latency_plot(groups[0], options.plot)
+        write_latency_plot(groups, options.plot)
     if options.steps is not None:
-        write_waterfall(groups[0], options.models, options.steps)
+        write_waterfall(groups, options.models, options.steps)
     return show(tables, options.write, options.name or options.view, markdown=options.markdown)
 
 

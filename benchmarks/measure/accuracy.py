@@ -18,7 +18,7 @@ from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
-from benchmarks.results.rows import CPU, Accuracy, Failure, Runtime, newest
+from benchmarks.results.rows import CPU, Accuracy, Runtime
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
@@ -42,6 +42,7 @@ ANSWERABLE = (
     "uncalibrated_calibration_error",
     "reliability",
     "uncalibrated_reliability",
+    "null_threshold",
 )
 SCORES = (
     *ANSWERABLE,
@@ -53,7 +54,6 @@ SCORES = (
     "NoAns_total",
     "best_f1",
     "best_f1_thresh",
-    "null_threshold",
 )
 
 
@@ -65,7 +65,7 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
         run.fail(model, error)
         return
     if known is None:
-        save_answers(answers_path(run.file.path, model.sha256, run.data.sha256, run.target), answers)
+        save_answers(_answers_path(run, model.sha256), answers)
     reused = "" if known is None else " (reused from the results)"
     note(f"{model.name}: F1 {scores['f1']:.2f}, EM {scores['exact']:.2f}{reused}")
     model.accuracy = Accuracy(**run.common(model), **scores)
@@ -73,25 +73,28 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
         setattr(model.accuracy, key, value)
     if line := overlap_line(model.accuracy.train_overlap):
         note(f"{model.name}: {line}")
-    failure = newest(run.file.old, Failure, bundle_sha256=model.sha256, target=run.target, data=run.data)
-    failed_since = known is not None and failure is not None and failure.date > known.date
-    if known is None or failed_since or _relations_differ(model.accuracy, known):
+    if known is None or run.failed_since(known) or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
 
 
 def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None, dict[str, Any], Answers]:
     """Return the known result with its scores, or None with new scores and answers."""
     # Some toolchains take minutes to load. The hash covers their versions, so the runtime need not be asked.
-    known = run.known(Accuracy, model) if model.metadata.get("toolchain") else None
+    known = _known(run, model) if model.metadata.get("toolchain") else None
     if known is None:
         with open_runtime(model) as (runtime, name):
             model.runtime = name
-            known = run.known(Accuracy, model)
+            known = _known(run, model)
             if known is None:
                 note(f"{model.name}: {name}, {len(run.examples)} questions")
                 return None, *evaluate(runtime, _scored_bundle(model, runtime), run.examples)
     model.runtime = known.runtime
     return known, {key: getattr(known, key) for key in SCORES}, {}
+
+
+def _known(run: Run, model: ModelUnderTest) -> Accuracy | None:
+    """Return the known scores, or None where their answers are gone: intervals need them."""
+    return run.known(Accuracy, model) if _answers_path(run, model.sha256).is_file() else None
 
 
 def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
@@ -215,8 +218,12 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     return fields
 
 
+def _answers_path(run: Run, sha256: str) -> Path:
+    return answers_path(run.file.path, sha256, run.data.sha256, run.target)
+
+
 def _answers(run: Run, sha256: str) -> Answers | None:
-    return load_answers(answers_path(run.file.path, sha256, run.data.sha256, run.target))
+    return load_answers(_answers_path(run, sha256))
 
 
 def answer_intervals(

@@ -122,7 +122,8 @@ class SshTarget:
             for path, copied in [(ROOT / file, file) for file in files] + [(bundle.weights, weights)]:
                 with open(path, "rb") as file:
                     self.shell(f"cat > {folder}/{copied}", file)
-            start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} exec "$python" -m {WORKER}')
+            # ssh reports a command that a signal kills as a lost connection; so a shell waits for the worker.
+            start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} "$python" -m {WORKER}; exit $?')
             request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest.files[weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:

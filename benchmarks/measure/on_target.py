@@ -84,7 +84,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         if known := run.known(TargetAccuracy, model, n=len(run.examples)):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
             result = msgspec.structs.replace(known, **comparison(run, model))
-            if result != known:  # the baseline was measured later
+            if result != known or run.failed_since(known):  # the baseline was measured later, or it failed
                 run.file.append(msgspec.structs.replace(result, date=run.date, command=run.command))
             return host
         note(f"{model.name}: {len(windows)} windows on {target.name}")

@@ -7,7 +7,16 @@ from typing import Any
 
 from benchmarks.measure.command_line import note
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import Accuracy, AnyResult, Data, Failure, Kind, Machine, Runtime, newest
+from benchmarks.results.rows import (
+    Accuracy,
+    Data,
+    Failure,
+    Kind,
+    Machine,
+    Result,
+    Runtime,
+    newest,
+)
 from qa.base.cli import one_line
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
@@ -50,10 +59,7 @@ class ModelUnderTest:
 
 @dataclass
 class Run:
-    """Facts that all measurements of one run share, and the file of its results.
-
-    Where every question has an answer, every model answers always: to decline is then always wrong.
-    """
+    """Facts that all measurements of one run share, and the file of its results."""
 
     file: ResultFile
     examples: Sequence[Example]
@@ -65,11 +71,6 @@ class Run:
     baseline: ModelUnderTest | None = None
     date: str = field(default_factory=now)
     _windows: dict[str, list[Window]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if all(example.answers for example in self.examples):
-            for model in self.models:
-                model.bundle = replace(model.bundle, settings=model.bundle.settings.in_mode("answering"))
 
     def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
         """Return the windows of all examples; bundles of the same tokenizer and settings share them."""
@@ -95,13 +96,20 @@ class Run:
         """Return the newest earlier scores of this model on this data, target and machine; with any runtime
         if it is unknown.
 
-        Scores with a threshold are not those of a model that answers always.
+        Scores with a no-answer threshold are not those of a model that answers always.
         """
-        old: Sequence[AnyResult] = self.file.old
-        if model.bundle.settings.null_threshold is None:
-            old = [r for r in old if not isinstance(r, Accuracy) or r.null_threshold is None]
+        always = model.bundle.settings.null_threshold is None
+        old = [
+            r for r in self.file.old if not isinstance(r, Accuracy) or (r.null_threshold is None) == always
+        ]
         names = ("bundle_sha256", "runtime", "target", "machine", "data")
         return newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
+
+    def failed_since(self, known: Result) -> bool:
+        """Return whether the model of a known result failed later, on this target and data."""
+        names = {"bundle_sha256": known.bundle_sha256, "target": self.target, "data": self.data}
+        failure = newest(self.file.old, Failure, **names)
+        return failure is not None and failure.date > known.date
 
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""

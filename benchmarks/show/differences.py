@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.results.stats import t_quantile
 from benchmarks.show.tables import Column, Table, make_table
+from qa.base.errors import OptionError
 from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, Resampled, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
@@ -113,8 +114,12 @@ def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[
 def difference_table(
     models: Mapping[str, Scores], baseline: str, articles: Sequence[str], data: str
 ) -> Table:
-    """Return the table of all differences from the baseline."""
+    """Return the table of all differences from the baseline. OptionError without any."""
     found = differences(models, baseline, articles)
+    apart = ", ".join(sorted(models.keys() - {baseline} - {difference.model for difference in found}))
+    if not found:
+        why = f"shares no seed with {apart}" if apart else "is the only model"
+        raise OptionError(f"--baseline {baseline}: {why}; name another")
     columns = [
         Column("model", "model"),
         Column("F1", "f1", ".2f"),
@@ -124,13 +129,15 @@ def difference_table(
         Column("spread", "spread", ".2f"),
         Column("in words", "verdict", ""),
     ]
-    over = found[0].resampled if found else "articles"
+    over = found[0].resampled
     base = float(np.mean([f1.mean() for f1 in models[baseline].values()]))
     notes = [
         f"F1 of {baseline}: {base:.2f}, mean over its seeds",
         f"interval: {LEVEL:.0%}, bootstrap over {over}, paired by question, {N_RESAMPLES:,} resamples",
         f"of {len(found)} intervals {len(found) * (1 - LEVEL):.1f} leave out 0 by chance",
     ]
+    if apart:
+        notes.append(f"left out, as they share no seed with {baseline}: {apart}")
     deviation = seed_deviation(models)
     if deviation is not None:
         notes.append(

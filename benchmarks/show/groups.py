@@ -73,8 +73,10 @@ class Entry:
 
     @property
     def on_everyday_text(self) -> Accuracy | None:
-        """The newest scores of the same file on everyday text, where the group has other data."""
-        others = [g for g in self.group.collected if g.data == EVERYDAY_DATA != self.group.data]
+        """The newest scores of the same file there on everyday text, where the group has other data."""
+        own = self.group
+        others = [g for g in own.collected if g.data == EVERYDAY_DATA != own.data]
+        others = [g for g in others if (g.target, g.machine) == (own.target, own.machine)]
         return next(
             (e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)), None
         )
@@ -292,12 +294,16 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
 
     Entries stand in families: a PyTorch bundle, its exports, and what other toolchains made of it. The
     baseline's family comes first and each behind that of its parent. Otherwise the bundle hashes in `order`
-    decide, then the first appearance.
+    decide, then the first appearance. A failure before a target named its machine belongs to the newest
+    machine of that target.
     """
     groups: dict[object, Group] = {}
+    machines = {_place(r): r.machine for r in results if r.machine.name != r.target}
     for result in results:
-        key = (result.target, result.data and result.data.sha256, result.machine)
-        group = groups.setdefault(key, Group(result.target, str(result.machine)))
+        place = _place(result)
+        unnamed = result.machine.name == result.target
+        machine = machines.get(place, result.machine) if unnamed else result.machine
+        group = groups.setdefault((place, machine), Group(result.target, str(machine)))
         group.results.append(result)
         if result.data is not None and isinstance(result, Measured):
             _add(group, result)
@@ -306,6 +312,11 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
         group.collected = collected
         _sort(group, order)
     return collected
+
+
+def _place(result: AnyResult) -> tuple[str, str | None]:
+    """Return the target and the hash of the data."""
+    return result.target, result.data.sha256 if result.data is not None else None
 
 
 def _add(group: Group, result: Measured) -> None:

@@ -1,6 +1,6 @@
 """Scatter plots of a group's models: F1 against size, latency and instructions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.results.rows import UNPADDED, Accuracy
@@ -46,9 +46,9 @@ def group_plots(group: Group) -> dict[str, Scatter]:
     return plots
 
 
-def write_latency_plot(group: Group, path: Path) -> None:
-    """Draw F1 against latency. OptionError when latency was not measured."""
-    plot = group_plots(group).get("latency")
+def write_latency_plot(groups: Sequence[Group], path: Path) -> None:
+    """Draw F1 against latency of the first group that has both. OptionError without one."""
+    plot = next((plots["latency"] for plots in map(group_plots, groups) if "latency" in plots), None)
     if plot is None:
         raise OptionError(
             f"--plot {path}: the results have no latency; run benchmarks/compare.py without --skip-latency"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import product
 
-from benchmarks.results.rows import BENCHMARK_MODEL, Failure, PhoneLatency, PhoneQuestions
+from benchmarks.results.rows import BENCHMARK_MODEL, AnyResult, Failure, PhoneLatency, PhoneQuestions
 from benchmarks.show.footnotes import failure_footnotes
 from benchmarks.show.groups import Group, padded_length
 from benchmarks.show.tables import Column, Table, first_to_last, make_table
@@ -43,24 +43,27 @@ TIMED_WITHOUT_APP = (
 )
 
 
+def _of_newest_files(group: Group) -> list[AnyResult]:
+    """Return the results of each model's newest file."""
+    newest = {r.model: r.bundle_sha256 for r in group.results}
+    return [r for r in group.results if r.bundle_sha256 == newest[r.model]]
+
+
 def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
     """Return the newest result of each model, runtime and setting of a phone.
 
     A failure counts until a later run of its setting succeeds.
     """
-    results = [r for r in group.results if isinstance(r, PhoneLatency | Failure)]
-    current = {r.model: r.bundle_sha256 for r in results}
+    results = [r for r in _of_newest_files(group) if isinstance(r, PhoneLatency | Failure)]
     newest: dict[tuple[object, ...], PhoneLatency | Failure] = {}
     for result in results:
         setting = (result.model, result.lengths, result.threads)
-        if result.bundle_sha256 != current[result.model]:
-            continue
         if isinstance(result, PhoneLatency):
             # A field that a failure does not tell may have had this run's value.
             made_good = set(product(*((None, known) for known in setting), [None]))
             newest = {key: r for key, r in newest.items() if key not in made_good}
         newest[*setting, None if isinstance(result, Failure) else result.runtime] = result
-    models = list(current)
+    models = [r.model for r in group.results]
     return sorted(
         newest.values(),
         key=lambda r: (models.index(r.model), r.threads or 0, padded_length(r.lengths), str(r.runtime)),
@@ -75,7 +78,8 @@ def phone_tables(group: Group) -> list[Table]:
     lines = newest_on_phone(group)
     if lines:
         tables.append(make_table(group.machine, LATENCY_COLUMNS, lines, [*_latency_footnotes(lines, read)]))
-    newest = {(r.model, r.threads, r.runtime): r for r in group.results if isinstance(r, PhoneQuestions)}
+    questions = [r for r in _of_newest_files(group) if isinstance(r, PhoneQuestions)]
+    newest = {(r.model, r.threads, r.runtime): r for r in questions}
     if newest:
         asked = sorted(newest.values(), key=lambda r: (r.model, r.threads, str(r.runtime)))
         footnotes = [

@@ -174,14 +174,17 @@ def scatter_svg(scatter: Scatter) -> str:
     left = axes.get_xlim()[1]
     front = scatter.front
     corners = [(p.x, p.f1) for p in front]
-    axes.step(
-        [corners[0][0], *(x for x, _ in corners), left],
-        [axes.get_ylim()[0], *(f1 for _, f1 in corners), corners[-1][1]],
-        where="post",
-        color=GREY,
-        linewidth=1,
-        linestyle=DASHED,
-    )
+    meanings = []
+    if corners:
+        axes.step(
+            [corners[0][0], *(x for x, _ in corners), left],
+            [axes.get_ylim()[0], *(f1 for _, f1 in corners), corners[-1][1]],
+            where="post",
+            color=GREY,
+            linewidth=1,
+            linestyle=DASHED,
+        )
+        meanings = [_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1)]
     places = [(float(x), float(y)) for x, y in axes.transData.transform([(p.x, p.f1) for p in points])]
     sizes = [
         MARK + STEP * sum(math.dist(place, over) < MARK / 3 for over in places[number:])
@@ -201,7 +204,6 @@ def scatter_svg(scatter: Scatter) -> str:
     named = [(point.name, point in front) for point in points]
     name_points(figure, named, marks, Box.of_corners(*axes.bbox.extents), GREY)
     shapes = {p.precision: p.marker for p in points}
-    meanings = [_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1)]
     if any(point.hollow for point in points):
         meanings.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))
     runtimes = [_handle("o", colour, RUNTIME_NAMES.get(name, name)) for name, colour in colours.items()]

@@ -33,18 +33,25 @@ class Step:
     gain: str = ""
 
 
-def write_waterfall(group: Group, models: Sequence[str] | None, path: Path) -> None:
-    """Draw the models in the order given. OptionError when fewer than two were timed unpadded."""
+def write_waterfall(groups: Sequence[Group], models: Sequence[str] | None, path: Path) -> None:
+    """Draw the models of the first group with two timed unpadded, in the order given.
+
+    OptionError without such a group.
+    """
     order = list(models or ())
-    timed = [(entry, row) for entry in group.entries if (row := entry.unpadded) and row.latency_ms_mean]
+    timed = next((pairs for pairs in map(_timed, groups) if len(pairs) > 1), [])
     timed.sort(key=lambda pair: order.index(pair[0].model) if pair[0].model in order else len(order))
-    if len(timed) < 2:
+    if not timed:
         raise OptionError(f"--steps {path}: fewer than two of the models were timed unpadded; name others")
     rows = [row for _, row in timed]
     gains = ["", *(_gain(above, row) for above, row in pairwise(rows))]
     if len(rows) > 2 and (in_all := mean_of(speedup(rows[0], rows[-1]))):
         gains[-1] += f", {in_all:.0f}x in all"
     write_whole(path, waterfall_svg([_step(*pair, gain) for pair, gain in zip(timed, gains, strict=True)]))
+
+
+def _timed(group: Group) -> list[tuple[Entry, Latency]]:
+    return [(entry, row) for entry in group.entries if (row := entry.unpadded) and row.latency_ms_mean]
 
 
 def _gain(above: Latency, row: Latency) -> str:

@@ -171,6 +171,16 @@ def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
     assert measured == ["teacher"] * 4
 
 
+def test_scores_whose_answers_are_gone_are_computed_again(teacher, scored, tmp_path, measured):
+    (first,) = scored(teacher)
+    (answers,) = (tmp_path / "run" / "rows.predictions").iterdir()
+    before = answers.read_bytes()
+    answers.unlink()
+    (again,) = scored(teacher)
+    assert measured == ["teacher"] * 2
+    assert (answers.read_bytes(), again.f1_low) == (before, first.f1_low)
+
+
 def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, scored, tmp_path):
     parent = rebundle(make_bundle(seed=1), tmp_path / "run" / "student")
     copy = rebundle(parent, tmp_path / "run" / "copy", parent=open_bundle(parent).reference())
@@ -356,11 +366,16 @@ def test_bad_input_is_refused_before_anything_is_measured(
         assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
         assert run_cli(monkeypatch, teacher, "--data", data, flag, "/") == 2
         assert f"{flag} /: is a folder; give a file" in capsys.readouterr().err
+    page = tmp_path / "run" / "results"
+    for rows in (page, tmp_path / "run" / ".." / "run" / "results"):
+        assert run_cli(monkeypatch, teacher, "--data", data, "--rows", rows, "--page", page) == 2
+        assert f"--page {page}: is an input of this command" in capsys.readouterr().err
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2
     assert "is not UTF-8" in capsys.readouterr().err
     assert measured == []
+    assert not page.exists()
     assert not (tmp_path / "run" / "rows.jsonl").exists()
 
 

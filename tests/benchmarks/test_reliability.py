@@ -16,6 +16,7 @@ from qa.base.errors import OptionError
 RESULTS = ROOT / "benchmarks" / "results"
 ERRORS = {"calibration_error": 6.25, "uncalibrated_calibration_error": 12.5}
 WRONG_BINS = json.dumps({"reliability": [1], "uncalibrated_reliability": []} | ERRORS)
+UNREADABLE = ('{"model": "\udcff"}', '{"f1": ' + "[" * 100_000)
 ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
 
 
@@ -40,9 +41,9 @@ def test_results_of_a_comparison_are_drawn_by_their_newest_scores(tmp_path, caps
     assert line.startswith("sure: expected calibration error 6.2 ")
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}', WRONG_BINS])
+@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}', WRONG_BINS, *UNREADABLE])
 def test_what_has_no_scores_of_a_calibrated_model_is_named(tmp_path, content):
-    (tmp_path / "dev.json").write_text(content)
+    (tmp_path / "dev.json").write_text(content, errors="surrogateescape")
     with pytest.raises(OptionError, match=r"dev\.json: (not a file of results|has no scores)"):
         print_reliability(ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "plot.svg"))
     with pytest.raises(OptionError, match=r"--plot .*is an input"):

@@ -7,6 +7,7 @@ from benchmarks.results.rows import (
     Latency,
     Machine,
     PhoneLatency,
+    PhoneQuestions,
     Runtime,
     TargetAccuracy,
 )
@@ -109,6 +110,14 @@ def on_phone(model="int8", ms=18.0, **more):
     own |= {"threads": 1, "lengths": 384, "n_runs": 50, "n_warmup": 5, "load_ms": 40.0}
     own |= {"latency_ms_p50": ms, "latency_ms_p95": ms + 1, "latency_ms_mean": ms + 0.5}
     return PhoneLatency(**(facts(model) | own | {"latency_ms_first": ms + 7} | more))
+
+
+def asked_on_phone(model="int8", ms=25.0, **more):
+    """Whole questions in the app."""
+    means = dict.fromkeys(("tokenize_ms_mean", "inference_ms_mean", "decode_ms_mean"), ms / 3)
+    own = {"target": "phone", "machine": PIXEL, "data": None, "threads": 1, "n": 9, "n_windows": 10}
+    own |= dict.fromkeys(("latency_ms_p50", "latency_ms_p95", "latency_ms_mean"), ms)
+    return PhoneQuestions(**(facts(model) | own | means | more))
 
 
 EXPORT = {"stage": "export", "precision": "int8", "runtime": LITERT, "parent_sha256": STUDENT_SHA}

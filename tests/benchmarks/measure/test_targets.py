@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from benchmark_results import scored
+from benchmark_results import failure, scored
 from compare_cli import run_cli
-from comparisons import question, rebundle, write_data
+from comparisons import copied, question, rebundle, write_data
 from ssh_host import Board
 
 from benchmarks import measure_and_show
@@ -25,6 +25,7 @@ from benchmarks.results.stats import speedup
 from qa.base.cli import EXIT_INTERRUPTED
 from qa.base.errors import ProbeError
 from qa.base.journal import Journal
+from qa.bundles.bundle import open_bundle
 from qa.data.squad import Example
 from qa.evaluation.bootstrap import Interval
 from qa.runtime.remote import complaint
@@ -201,6 +202,14 @@ def test_a_connection_lost_half_way_leaves_the_other_rows(client, export, compar
     assert "other on ssh:board failed: ssh:board: the connection was lost" in capsys.readouterr().out
 
 
+@pytest.mark.system
+def test_a_worker_killed_for_memory_is_its_models_failure(client, export, compared, rows):
+    client.python(before="kill -9 $$")
+    assert compared("ssh:board", export) == 1
+    (killed,) = read_results(rows)
+    assert ("connection" in killed.error, "Killed" in killed.error or "137" in killed.error) == (False, True)
+
+
 @pytest.fixture
 def emulator(tmp_path, bare_site, monkeypatch):
     """A set-up whose emulator is this machine's Python, and whose counter adds 1,000 instructions from mark
@@ -254,6 +263,15 @@ def test_what_the_rows_have_is_not_computed_again(emulator, export, compared, ro
     assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
 
 
+def test_a_model_that_failed_since_is_reused_as_a_newer_result(emulator, export, compared, rows):
+    assert compared("qemu:neoverse-n1", export) == 0
+    (good,) = read_results(rows)
+    names = {"bundle_sha256": good.bundle_sha256, "target": good.target, "machine": Machine(good.target)}
+    append_result(rows, failure(good.model, **names, data=good.data, date="2999-01-01T00:00:00Z"))
+    assert compared("qemu:neoverse-n1", export) == 0
+    assert [type(row) for row in read_results(rows)] == [TargetAccuracy, Failure, TargetAccuracy]
+
+
 def test_what_is_retained_is_of_this_machines_baseline_on_the_same_questions(
     emulator, export, compared, rows, data, monkeypatch, capsys
 ):
@@ -275,6 +293,22 @@ def test_what_is_retained_is_of_this_machines_baseline_on_the_same_questions(
     assert compared_with_it.baseline_sha256 == base.bundle_sha256
     assert "compute" not in (emulator / "python.py.log").read_text()
     assert run_cli(monkeypatch, "--report", "--rows", rows, "--data", data) == 0
+
+
+def test_a_sample_does_not_decide_whether_models_may_decline(
+    emulator, export, compared, rows, data, tmp_path
+):
+    """The only question of the sample has an answer, another one of the data has none."""
+    declining = copied(open_bundle(export), tmp_path / "declining", null_threshold=-1e9).path
+    content = json.loads(data.read_text())
+    unanswerable = {"id": "q3", "question": "When?", "answers": [], "is_impossible": True}
+    content["data"][0]["paragraphs"][-1]["qas"].append(unanswerable)
+    for threshold in (None, -1e9):
+        assert compared("qemu:neoverse-n1", declining, "--questions", 1) == 0
+        row = read_results(rows)[-1]
+        assert (row.n, row.HasAns_total, row.null_threshold) == (1, None, threshold)
+        data.write_text(json.dumps(content))
+    assert row.f1 == 0.0
 
 
 def test_a_worker_that_dies_or_marks_too_little_is_a_row(emulator, export, compared, rows):

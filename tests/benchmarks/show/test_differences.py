@@ -11,7 +11,14 @@ from benchmarks.measure.accuracy import answers_path, category_scores, save_answ
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data
 from benchmarks.show.categories import category_tables
-from benchmarks.show.differences import Difference, by_seed, differences, seed_deviation, split_seed
+from benchmarks.show.differences import (
+    Difference,
+    by_seed,
+    difference_table,
+    differences,
+    seed_deviation,
+    split_seed,
+)
 from benchmarks.show.groups import collect
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
@@ -71,6 +78,18 @@ def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
         "squad is one draw, not two"
     )
     assert differences(models, "both", ARTICLES) == []
+
+
+def test_models_that_share_no_seed_with_the_baseline_are_named():
+    models = {"linear": {0: right(70)}, "pointer": {1: right(72)}, "cls": {0: right(60)}}
+    table = difference_table(models, "linear", ARTICLES, "dev.json")
+    assert [line[0] for line in table.cells] == ["cls"]
+    assert "left out, as they share no seed with linear: pointer" in table.footnotes
+    del models["cls"]
+    for named in ("pointer", None):
+        with pytest.raises(OptionError, match=f"--baseline linear: .*{named or 'only'}"):
+            difference_table(models, "linear", ARTICLES, "dev.json")
+        models.pop("pointer", None)
 
 
 @pytest.fixture

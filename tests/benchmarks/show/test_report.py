@@ -190,6 +190,12 @@ def test_the_front_holds_the_models_that_no_other_beats_in_both(places, front):
     assert [point.name for point in Scatter("t", "ms", points(*places)).front] == front
 
 
+def test_without_a_front_the_points_are_drawn_alone():
+    leaked = [dataclasses.replace(point, on_front=False) for point in points((4, 70), (40, 80))]
+    svg = scatter_svg(Scatter("t", "ms", leaked))
+    assert (svg.count('class="mark"'), "front: no model" in svg) == (2, False)
+
+
 def test_axes_are_logarithmic_where_values_are_far_apart_and_labels_are_short():
     far = scatter_svg(Scatter("t", "ms", points((4, 70), (40, 80))))
     near = scatter_svg(Scatter("t", "ms", points((10, 70), (25, 80))))

@@ -286,6 +286,8 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
     everyday = Data(EVERYDAY_DATA, "everyday")
     results += [scored(name, 31.5, n=536, data=everyday, **model)]
     results += [scored(data=everyday, bundle_sha256="another file", **model)]
+    elsewhere = ({"target": "cuda"}, {"machine": Machine("Z80", 1)})
+    results[:0] = [scored(data=everyday, **(model | place)) for place in elsewhere]
     assert shown(results, "model", "F1", EVERYDAY_F1, view="brief") == [
         ("teacher", "80.00", UNKNOWN),
         (name, "78.00", "31.50"),
@@ -354,7 +356,8 @@ def test_missing_or_wrong_markers_are_refused(text, tmp_path):
 def test_the_command_writes_prints_draws_and_refuses(tmp_path, capsys):
     rows, phone = tmp_path / "rows.jsonl", tmp_path / "phone.jsonl"
     readme, svg = tmp_path / "README.md", tmp_path / "family.svg"
-    for one in (*run(), *toolchain("openvino-int8", 9, 9)):
+    untimed = scored(data=Data("untimed.json", "untimed"))
+    for one in (untimed, *run(), *toolchain("openvino-int8", 9, 9)):
         append_result(rows, one)
     append_result(phone, on_phone())
     readme.write_text(f"a\n{BEGIN}\n{END}\nb\n")

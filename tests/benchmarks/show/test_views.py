@@ -7,6 +7,7 @@ from benchmark_results import (
     ORT,
     PIXEL,
     UNEVEN,
+    asked_on_phone,
     export,
     failure,
     lines,
@@ -20,7 +21,7 @@ from benchmark_results import (
     toolchain,
 )
 
-from benchmarks.results.rows import Machine, Runtime
+from benchmarks.results.rows import Data, Machine, Runtime
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.report import Page
@@ -64,6 +65,20 @@ def test_a_target_shows_what_it_retains_and_how_far_it_is_from_the_least():
     assert shown(results, *headings, view="arm") == [wanted]
     targets = [(line["target"], line["EM retained"]) for line in lines([scored("int8"), *results], "card")]
     assert targets == [("cpu", UNKNOWN), ("GPU", UNKNOWN), ("qemu:n1", wanted[1])]
+
+
+def test_a_failure_before_the_target_named_its_machine_holds_until_the_model_succeeds_there():
+    early = failure("int8", "no runtime", target="ssh:pi", machine=Machine("ssh:pi"))
+    good = on_target("int8", **PI)
+    on_other_data = on_target("int8", **PI, data=Data("other.json", "other"))
+    cases = (([early], True), ([early, good], False), ([good, early], True), ([early, on_other_data], True))
+    for results, stands in cases:
+        groups = collect(results)
+        assert (
+            any("failed: no runtime" in note for t in view_tables(groups, "arm") for note in t.footnotes)
+            is stands
+        )
+    assert [group.machine for group in collect([early, good])] == ["Pi, 4 cores"]
 
 
 def test_the_card_has_a_line_for_each_target_and_shows_what_no_result_has_as_missing():
@@ -112,6 +127,9 @@ def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by
     ]
     again = [on_phone(), on_phone(ms=5.0, lengths=128, bundle_sha256="another")]
     assert shown(again, "p50 ms", view="latency") == ["5.0"]
+    for asked, n_tables in (("sha of int8", 1), ("another", 2)):
+        results = [asked_on_phone(bundle_sha256=asked), *again]
+        assert len(view_tables(collect(results), "latency")) == n_tables, "questions to the older file"
     old = on_phone(latency_ms_p50=None, latency_ms_p95=None, threads=None)
     assert shown([old], "mean ms", "p50 ms", "threads", view="latency") == [("18.5", UNKNOWN, UNKNOWN)]
 

@@ -7,7 +7,7 @@ import { keepForOffline } from "./offline.mjs";
 import { isPdf, pdfText } from "./pdf.mjs";
 import { SAMPLES } from "./samples.mjs";
 import { Session } from "./session.mjs";
-import { decodeText, htmlText } from "./textfile.mjs";
+import { decodeText, htmlText, isHtml } from "./textfile.mjs";
 
 const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
@@ -159,8 +159,8 @@ async function openFile(file) {
     if (text) setText(text);
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
-    const text = decodeText(new Uint8Array(await file.arrayBuffer()));
-    setText(file.type === "text/html" ? htmlText(text) : text);
+    const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
+    setText(file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded);
   }
 }
 

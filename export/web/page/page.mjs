@@ -12,6 +12,7 @@ import { decodeText, htmlText, isHtml } from "./textfile.mjs";
 const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
 const LARGEST_FILE = 1_000_000_000;
+const SHIPPED = "model.tflite";
 const MODEL_MAGIC = "TFL3"; // at byte 4
 
 const passage = element("passage");
@@ -188,7 +189,7 @@ function offerModes() {
 }
 
 async function fetchShipped() {
-  const response = await fetch("model.tflite");
+  const response = await fetch(SHIPPED);
   if (!response.ok) throw new Error(`The model could not be loaded (${response.status}). Load the page again.`);
   return response.arrayBuffer();
 }
@@ -268,7 +269,8 @@ connect();
 offerSamples();
 await trying(async () => {
   checkBrowser();
-  const kept = await keepForOffline();
+  const keeping = await keepForOffline();
   await openShipped();
+  const kept = keeping && (await caches.match(SHIPPED));
   element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
 });

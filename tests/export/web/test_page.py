@@ -470,6 +470,16 @@ def test_it_answers_offline_after_the_first_visit(browser, folder):
     assert "checked in this browser" in text(browser, "#status")
 
 
+def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_use(browser, folder, page_model):
+    with served(folder) as url:
+        quota = page_model.weights.stat().st_size // 2
+        browser.send("Storage.overrideQuotaForOrigin", origin=url.rstrip("/"), quotaSize=quota)
+        opened(browser, url)
+        assert ask(browser) == ANSWER
+        assert "does not keep it" in text(browser, "#offline")
+        assert browser.run("caches.match('page.mjs').then(Boolean)")
+
+
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     updated = shutil.copytree(folder, tmp_path / "site")
     published = updated / "published.js"

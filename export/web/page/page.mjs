@@ -161,7 +161,9 @@ async function openFile(file) {
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
     const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
-    setText(file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded);
+    const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
+    if (!text.trim()) throw new Error(`${file.name} has no text. Choose another file, or paste its text.`);
+    setText(text);
   }
 }
 

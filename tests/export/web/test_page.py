@@ -213,6 +213,15 @@ def test_an_html_file_is_read_without_its_code(page, tmp_path, name):
     assert page.run("document.querySelector('#passage').value").splitlines() == expected
 
 
+def test_a_file_without_text_leaves_the_text_in_the_field(page, tmp_path):
+    fill(page, "A text that I typed.", "")
+    for name, content in {"blank.txt": " \n", "picture.html": "<img src=x><script>x</script>"}.items():
+        (tmp_path / name).write_text(content)
+        page.choose_file("#text-file", tmp_path / name)
+        wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(name)})")
+        assert page.run("document.querySelector('#passage').value") == "A text that I typed."
+
+
 def pdf_of_html(page, path, html):
     """A PDF of a page, as Chromium prints it: subsets of fonts, streams packed."""
     page.open("about:blank")

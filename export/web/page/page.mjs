@@ -133,7 +133,8 @@ async function ask(readAll = false) {
   if (!passage.value.trim()) throw new Error("There is no text yet. Paste one, open a file, or choose a sample.");
   if (!question.value.trim()) throw new Error("Type a question first.");
   if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
-  if (!shelf.answerer || stopping) return;
+  if (stopping) return;
+  if (opening || !shelf.answerer) throw new Error("No model is ready. Wait until it is loaded, or load the page again.");
   clearAnswer();
   const text = passage.value;
   const asked = question.value;

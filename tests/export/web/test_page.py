@@ -489,6 +489,17 @@ def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_u
         assert browser.run("caches.match('page.mjs').then(Boolean)")
 
 
+def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "site")
+    (copy / "model.tflite").unlink()
+    with served(copy) as url:
+        opened(browser, url)
+        failed = text(browser, "#problem")
+        browser.run("document.querySelector('#suggestions button').click()")
+        assert text(browser, "#problem") not in ("", failed)
+        assert "No model" in text(browser, "#status")
+
+
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     updated = shutil.copytree(folder, tmp_path / "site")
     published = updated / "published.js"

@@ -6,10 +6,11 @@ import sys
 
 import pytest
 from pdf_files import pdf_of
+from places import ROOT
 
 from qa import load
 from qa.base.errors import OptionError
-from qa.documents import Document, read_texts
+from qa.documents import INLINE, Document, read_texts
 from qa.text.preselection import MOST_WINDOWS
 
 PAGE = """<!DOCTYPE html>
@@ -32,6 +33,11 @@ def test_a_page_is_read_as_its_text_with_each_word_on_its_line(tmp_path):
     for word in ("more", "rent is", "900", "Monday"):
         line = PAGE.splitlines()[document.place(document.text.index(word))["line"] - 1]
         assert word.split()[-1] in line
+
+
+def test_the_web_page_keeps_words_whole_at_the_same_tags():
+    script = (ROOT / "export/web/page/textfile.mjs").read_text(encoding="utf-8")
+    assert set(re.findall(r"\w+", re.search(r"INLINE =([^;]+)", script)[1])) == INLINE
 
 
 def test_a_pdf_is_read_by_its_pages(tmp_path):

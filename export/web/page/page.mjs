@@ -7,11 +7,12 @@ import { keepForOffline } from "./offline.mjs";
 import { isPdf, pdfText } from "./pdf.mjs";
 import { SAMPLES } from "./samples.mjs";
 import { Session } from "./session.mjs";
-import { decodeText, htmlText } from "./textfile.mjs";
+import { decodeText, htmlText, isHtml } from "./textfile.mjs";
 
 const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
 const LARGEST_FILE = 1_000_000_000;
+const SHIPPED = "model.tflite";
 const MODEL_MAGIC = "TFL3"; // at byte 4
 
 const passage = element("passage");
@@ -132,7 +133,8 @@ async function ask(readAll = false) {
   if (!passage.value.trim()) throw new Error("There is no text yet. Paste one, open a file, or choose a sample.");
   if (!question.value.trim()) throw new Error("Type a question first.");
   if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
-  if (!shelf.answerer || stopping) return;
+  if (stopping) return;
+  if (opening || !shelf.answerer) throw new Error("No model is ready. Wait until it is loaded, or load the page again.");
   clearAnswer();
   const text = passage.value;
   const asked = question.value;
@@ -159,8 +161,10 @@ async function openFile(file) {
     if (text) setText(text);
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
-    const text = decodeText(new Uint8Array(await file.arrayBuffer()));
-    setText(file.type === "text/html" ? htmlText(text) : text);
+    const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
+    const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
+    if (!text.trim()) throw new Error(`${file.name} has no text. Choose another file, or paste its text.`);
+    setText(text);
   }
 }
 
@@ -188,7 +192,7 @@ function offerModes() {
 }
 
 async function fetchShipped() {
-  const response = await fetch("model.tflite");
+  const response = await fetch(SHIPPED);
   if (!response.ok) throw new Error(`The model could not be loaded (${response.status}). Load the page again.`);
   return response.arrayBuffer();
 }
@@ -268,7 +272,8 @@ connect();
 offerSamples();
 await trying(async () => {
   checkBrowser();
-  const kept = await keepForOffline();
+  const keeping = await keepForOffline();
   await openShipped();
+  const kept = keeping && (await caches.match(SHIPPED));
   element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
 });

@@ -42,7 +42,7 @@ async function answer(request) {
   const kept = await cache.match(key);
   if (kept) return kept;
   const response = await fetch(fresh(key));
-  if (response.status === 200) await cache.put(key, response.clone());
+  if (response.status === 200) await cache.put(key, response.clone()).catch(() => {}); // no storage is left
   return response;
 }
 

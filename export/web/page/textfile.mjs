@@ -1,6 +1,12 @@
 /** Text from a file: UTF-8, or UTF-16 with a byte order mark; plain, or the text of HTML. */
 
 const BLOCKS = "br, p, div, section, article, header, footer, h1, h2, h3, h4, h5, h6, li, dt, dd, tr, blockquote, pre";
+// Tags that can stand within a word, as in qa/documents.py.
+const INLINE =
+  "a, abbr, b, bdi, bdo, cite, code, del, em, font, i, ins, kbd, mark, q, s, samp, " +
+  "small, span, strong, sub, sup, time, tt, u, var, wbr";
+const HTML_NAME = /\.x?html?$/i;
+const HTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)/i;
 
 /** Decode the bytes of a text file (Uint8Array). Throws Error, in words, if they are not text. */
 export function decodeText(bytes) {
@@ -17,13 +23,21 @@ export function decodeText(bytes) {
   return text;
 }
 
+/** Return whether a text is HTML, by the name of its file or by its first tag. */
+export function isHtml(name, text) {
+  return HTML_NAME.test(name) || HTML_START.test(text);
+}
+
 /** Return the text of an HTML page, a line for each block. Nothing of the page runs or is loaded. */
 export function htmlText(html) {
   const { body } = new DOMParser().parseFromString(html, "text/html");
-  for (const hidden of body.querySelectorAll("script, style, noscript, template")) hidden.remove();
   const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\s+/g, " ");
-  for (const cell of body.querySelectorAll("td, th")) cell.append(" ");
-  for (const block of body.querySelectorAll(BLOCKS)) block.after("\n");
-  return body.textContent.replace(/ *\n[ \n]*/g, "\n").trim();
+  for (const parting of body.querySelectorAll(`:not(${INLINE})`)) {
+    const gap = parting.matches(BLOCKS) ? "\n" : " ";
+    parting.before(gap);
+    parting.after(gap);
+  }
+  for (const hidden of body.querySelectorAll("script, style, noscript, template")) hidden.remove();
+  return body.textContent.replace(/ +/g, " ").replace(/ ?\n[ \n]*/g, "\n").trim();
 }

@@ -186,16 +186,40 @@ def test_questions_of_the_session_stay_and_show_their_answers_again(page):
     assert page.run("document.querySelector('#passage').value") == "A text that I typed."
 
 
-def test_an_html_file_is_read_without_its_code(page, tmp_path):
-    path = tmp_path / "rules.html"
-    path.write_text(
+HTML_FILES = {
+    "rules.html": (
         "<title>x</title><h1>Rules</h1><p>Keys are\n at <b>the</b> desk.</p><script>throw 1</script>"
-        "<ul><li>No dogs</li><li>Quiet after 10&nbsp;pm</li></ul><table><tr><td>Towel</td><td>2 euros</td></tr></table>"
-    )
+        "<ul><li>No dogs</li><li>Quiet after 10&nbsp;pm</li></ul><table><tr><td>Towel</td><td>2 euros</td></tr></table>",
+        ["Rules", "Keys are at the desk.", "No dogs", "Quiet after 10 pm", "Towel 2 euros"],
+    ),
+    "rules.xhtml": (
+        "<nav>Home</nav><main>The s<i>h</i>op<p>Opens at 9</p></main><ul><li>Fruit<ul><li>Apple</li></ul></li></ul>"
+        "<img><figcaption>A pear</figcaption><button>Buy</button>now",
+        ["Home The shop", "Opens at 9", "Fruit", "Apple", "A pear Buy now"],
+    ),
+    "rules": ("<?xml version='1.0'?>\n<!doctype html><p>Keys are\n at <b>the</b> desk.", ["Keys are at the desk."]),
+    "rules.txt": ("Write <b> for bold.", ["Write <b> for bold."]),
+}
+
+
+@pytest.mark.parametrize("name", HTML_FILES)
+def test_an_html_file_is_read_without_its_code(page, tmp_path, name):
+    html, expected = HTML_FILES[name]
+    path = tmp_path / name
+    path.write_text(html)
+    page.run("document.querySelector('#passage').value = ''")
     page.choose_file("#text-file", path)
-    wait(page, "document.querySelector('#passage').value.startsWith('Rules')")
-    lines = page.run("document.querySelector('#passage').value").splitlines()
-    assert lines == ["Rules", "Keys are at the desk.", "No dogs", "Quiet after 10 pm", "Towel 2 euros"]
+    wait(page, "document.querySelector('#passage').value")
+    assert page.run("document.querySelector('#passage').value").splitlines() == expected
+
+
+def test_a_file_without_text_leaves_the_text_in_the_field(page, tmp_path):
+    fill(page, "A text that I typed.", "")
+    for name, content in {"blank.txt": " \n", "picture.html": "<img src=x><script>x</script>"}.items():
+        (tmp_path / name).write_text(content)
+        page.choose_file("#text-file", tmp_path / name)
+        wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(name)})")
+        assert page.run("document.querySelector('#passage').value") == "A text that I typed."
 
 
 def pdf_of_html(page, path, html):
@@ -453,6 +477,27 @@ def test_it_answers_offline_after_the_first_visit(browser, folder):
     assert ask(browser) == ANSWER
     opened(browser, url + "index.html?from=home")
     assert "checked in this browser" in text(browser, "#status")
+
+
+def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_use(browser, folder, page_model):
+    with served(folder) as url:
+        quota = page_model.weights.stat().st_size // 2
+        browser.send("Storage.overrideQuotaForOrigin", origin=url.rstrip("/"), quotaSize=quota)
+        opened(browser, url)
+        assert ask(browser) == ANSWER
+        assert "does not keep it" in text(browser, "#offline")
+        assert browser.run("caches.match('page.mjs').then(Boolean)")
+
+
+def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "site")
+    (copy / "model.tflite").unlink()
+    with served(copy) as url:
+        opened(browser, url)
+        failed = text(browser, "#problem")
+        browser.run("document.querySelector('#suggestions button').click()")
+        assert text(browser, "#problem") not in ("", failed)
+        assert "No model" in text(browser, "#status")
 
 
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):

@@ -93,6 +93,8 @@ final class PassageLoader {
                     if (keep) {
                         keep(passage);
                     }
+                } else if (!keep && workspace.passage() == null) {
+                    workspace.showMeanwhile(passage);
                 }
             }
 

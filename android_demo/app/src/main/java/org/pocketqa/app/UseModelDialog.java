@@ -7,6 +7,7 @@ import android.app.DialogFragment;
 import android.content.DialogInterface;
 import android.os.Bundle;
 import android.text.format.Formatter;
+import android.widget.Toast;
 import org.pocketqa.core.StoredModel;
 
 /** Asks whether to use a model that another app sent. A fragment, so that it survives a rotation. */
@@ -35,6 +36,16 @@ public final class UseModelDialog extends DialogFragment {
                 .setNegativeButton(R.string.cancel, (dialog, button) -> copier().cancel())
                 .setPositiveButton(R.string.use, (dialog, button) -> copier().agree())
                 .create();
+    }
+
+    @Override
+    public void onStart() {
+        super.onStart();
+        ModelCopier.Job copy = copier().job();
+        if (copy == null || copy.question() == null) { // the process that copied the file has ended
+            Toast.makeText(getActivity(), R.string.fault_gone, Toast.LENGTH_LONG).show();
+            dismiss();
+        }
     }
 
     @Override

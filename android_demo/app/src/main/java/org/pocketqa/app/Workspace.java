@@ -76,9 +76,14 @@ final class Workspace {
 
     /** Replaces the passage, and drops the question and answers about the old one. */
     void setPassage(Passage read) {
+        reading = false;
+        showMeanwhile(read);
+    }
+
+    /** Replaces the passage too, but another one may still be read. */
+    void showMeanwhile(Passage read) {
         engine.cancel();
         passage = read;
-        reading = false;
         clearResult();
         showWaiting();
         listeners.changed();

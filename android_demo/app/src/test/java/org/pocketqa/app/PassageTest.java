@@ -103,6 +103,31 @@ public class PassageTest {
     }
 
     @Test
+    public void atAStartTheStoredTextIsThereIfAnotherAppsTextFailsOrIsCancelled() throws InterruptedException {
+        phone.app.passages.restore();
+        untilRead(); // so the present one is stored
+        for (boolean cancelled : new boolean[] {false, true}) {
+            Workspace started = new Workspace(phone.app, phone.app.engine, phone.app.settings);
+            PassageLoader passages = new PassageLoader(phone.app, started);
+            passages.restore();
+            HeldStream hangs = new HeldStream(TEXT, true);
+            passages.load(new Document(phone.app, phone.document(hangs, "hangs.txt"))::passage);
+            Thread thread = hangs.reading.thread();
+            if (cancelled) {
+                passages.cancel();
+            }
+            phone.until(() -> passages.bundled() != null);
+            assertEquals("the present one", started.passage().text);
+            assertEquals("it is still being read", !cancelled, started.reading());
+            hangs.close();
+            phone.ended(thread);
+            assertEquals("the present one", started.passage().text);
+            assertFalse(started.reading());
+            assertEquals("a failure is told", !cancelled, started.notice() != null);
+        }
+    }
+
+    @Test
     public void aTextTooLargeForThisPhoneBecomesASentence() {
         phone.app.passages.load(
                 () -> {

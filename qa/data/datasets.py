@@ -41,7 +41,7 @@ SQUAD_FILES = {
 KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
 # Counted up where records are understood otherwise than before, so that none stay in the cache as they were.
-CONVERSION = 2
+CONVERSION = 3
 
 NAMED = (*SHIPPED, *SQUAD_FILES)
 PARTS = ("train", "dev")

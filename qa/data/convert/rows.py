@@ -139,6 +139,8 @@ def _asked(record: Record) -> _Asked:
         question, context = (_text(fields, name) for name in ("question", "context"))
         if not (isinstance(question, str) and question.strip() and isinstance(context, str)):
             raise Unusable("question or context is not a text")
+        if not context.strip():
+            raise Unusable("context is empty")
         answers, kind = _understood(record)
         return _Asked(record, item, question, context, tuple(answers), kind)
     except Unusable as error:

@@ -202,10 +202,11 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
         record(id=7, answer="June"),
         record(),
         record(question=3, answer="May"),
+        record(context=" ", answer=""),
     ]
     assert converted(tmp_path, *given) == [("7", (Answer("May", 25),))]
     listed = (tmp_path / "out.json.dropped.tsv").read_text()
-    assert all(word in listed for word in ("id occurs twice", "no answer given", "not a text"))
+    assert all(word in listed for word in ("id occurs twice", "no answer given", "not a text", "context is empty"))
 
 
 @pytest.mark.parametrize(

@@ -190,9 +190,9 @@ def _place(
 
 def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
     """Return the reference of a file of SQuAD JSON, so that its development part is still known as one."""
-    if not any(record.squad for record in records):
-        return None
     path = Path(file)
+    if not path.is_file() or not any(record.squad for record in records):
+        return None
     return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
 
 

@@ -41,7 +41,14 @@ SQUAD_FILES = {
 KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
 
 # Counted up where records are understood otherwise than before, so that none stay in the cache as they were.
-CONVERSION = 2
+CONVERSION = 3
+
+# Files that say which records a folder of `datasets` holds.
+SAVED = [
+    f"{folder}{name}"
+    for folder in ("", "*/")
+    for name in ("*.arrow", "state.json", "dataset_info.json", "dataset_dict.json")
+]
 
 NAMED = (*SHIPPED, *SQUAD_FILES)
 PARTS = ("train", "dev")
@@ -84,13 +91,13 @@ def _converted(path: Path, split: str) -> Path:
     to_score = split == "dev"
     split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
     digest = hashlib.sha256(f"{split} {CONVERSION}{' to score' if to_score else ''}".encode())
-    files = sorted([*path.glob("*.arrow"), *path.glob("*/*.arrow")]) if path.is_dir() else [path]
-    if not files:
+    files = sorted(file for name in SAVED for file in path.glob(name)) if path.is_dir() else [path]
+    if path.is_dir() and not any(file.suffix == ".arrow" for file in files):
         raise SquadFormatError(
             f"{path}: is a folder without .arrow files; give a SQuAD JSON file, or {FORMATS}"
         )
     for file in files:
-        digest.update(bytes.fromhex(file_sha256(file)))
+        digest.update(f" {file.relative_to(path)} {file_sha256(file)}".encode())
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
     if not out.is_file():
         out.parent.mkdir(parents=True, exist_ok=True)

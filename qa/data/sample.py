@@ -8,17 +8,19 @@ learn new texts and keep what it knows: the file then ends with all questions of
 on every machine.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
+from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import data_reference, resolve
-from qa.data.squad import read_squad, write_squad
+from qa.data.squad import Example, read_squad, write_squad
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ def write_sample(options: SampleOptions) -> None:
     check_not_an_input(options.out, "--out", [path, *more])
     examples = read_squad(path)
     chosen = [examples[i] for i in evenly(len(examples), options.questions)]
-    added = [example for file in more for example in read_squad(file, unlabelled=True)]
+    parts = [read_squad(file, unlabelled=True) for file in more]
+    check_ids((options.data, *options.add), [chosen, *parts])
+    added = [example for part in parts for example in part]
     write_squad(options.out, chosen + added, data_reference(path))
     and_added = f", and {len(added):,} added" if more else ""
     print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
@@ -57,6 +61,18 @@ def write_sample(options: SampleOptions) -> None:
         say_next_scoring(options.out)
     else:
         say_next_training(options.out)
+
+
+def check_ids(names: Sequence[str], parts: Sequence[Sequence[Example]]) -> None:
+    """Raise SquadFormatError for a question id that two of the files have."""
+    files: dict[str, str] = {}
+    for name, part in zip(names, parts, strict=True):
+        if twice := [example.id for example in part if example.id in files]:
+            raise SquadFormatError(
+                f"--add {name}: {files[twice[0]]} has questions with the same ids: {first_few(twice)}; ids must "
+                "be unique; give a table a column 'id'"
+            )
+        files |= dict.fromkeys((example.id for example in part), name)
 
 
 if __name__ == "__main__":

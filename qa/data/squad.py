@@ -15,7 +15,7 @@ from typing import Any
 from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import write_whole
 
-ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,9 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
     if not raw:
         raise SquadFormatError(f"{path}: the file is empty; give a {kind} JSON file, plain or gzip")
     try:
-        root = json.loads(raw)
-        if ESCAPED_SURROGATE.search(raw):
+        text = raw.decode(json.detect_encoding(raw))  # json.loads would let raw surrogates pass
+        root = json.loads(text)
+        if ESCAPED_SURROGATE.search(text):
             json.dumps(root, ensure_ascii=False).encode()
         return root
     except UnicodeDecodeError:

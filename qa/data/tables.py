@@ -11,6 +11,7 @@ from qa.base.errors import SquadFormatError, first_few
 from qa.data.layouts import Record
 
 DELIMITERS = ",;\t|"
+LINE_END = re.compile(r"\r\n?|\n")
 DOUBTFUL = "quotation marks may be of the table or of the text; quote all cells of the table or none"
 QUOTE = "put a cell with quotation marks into such marks and double those inside"
 Row = tuple[int, int, list[str]]
@@ -20,12 +21,14 @@ Row = tuple[int, int, list[str]]
 def read_table(path: Path, text: str) -> Iterator[Record]:
     """Yield the records of a table. SquadFormatError names the lines that do not fit its header."""
     n_skipped = 0
-    first = text.partition("\n")[0].rstrip("\r")
+    if "\n" not in text:  # line ends of old Macs
+        text = text.replace("\r", "\n")
+    first, *rest = LINE_END.split(text, maxsplit=1)
     given = re.fullmatch(r'"?sep=(.)"?', first)  # Excel's own line
     if given:
         n_skipped = 1
-        text = text.partition("\n")[2]
-        first = text.partition("\n")[0].rstrip("\r")
+        text = "".join(rest)
+        first = LINE_END.split(text, maxsplit=1)[0]
     delimiter = given[1] if given else _delimiter(first)
     rows, doubtful = _rows(path, text, delimiter, n_skipped)
     if not rows:
@@ -65,7 +68,7 @@ def _delimiter(header: str) -> str:
     """Return the delimiter that parts question and context, else the most frequent one."""
 
     def fitness(delimiter: str) -> tuple[bool, int]:
-        cells = next(csv.reader([header], delimiter=delimiter), [])
+        cells = next(csv.reader([header[: csv.field_size_limit()]], delimiter=delimiter), [])
         names = {cell.strip().lower().removesuffix("_text") for cell in cells}
         return {"question", "context"} <= names, len(cells)
 

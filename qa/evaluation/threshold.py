@@ -78,12 +78,12 @@ def split_articles(
 
     Up to 20 % are held out where it takes so many for a threshold.
     Articles with passages of `before`, held out of earlier training, come first, whatever their place.
-    Passages are held out instead of articles when the file has fewer than 20 articles or no titles. Parts
-    with more than twice the questions wanted stay in training; when all are that large, the smallest is held
-    out.
+    Passages are held out instead of articles when the file has fewer than 20 articles, and of questions
+    without a title. In a mix, questions with and without a title give the same share. Parts with more than
+    twice the questions wanted stay in training; when all are that large, the smallest is held out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
-    parts = [e.context if few_articles else e.title for e in examples]
+    parts = [e.context if few_articles or not e.title else e.title for e in examples]
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)
@@ -95,7 +95,15 @@ def split_articles(
         held = set()
     n = sum(sizes[part] for part in held)
     last = [part for part in last if part not in held]
-    for part in [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]:
+    fit = [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]
+    titled = {part: bool(e.title) for part, e in zip(parts, examples, strict=True)}
+    totals = Counter(titled[part] for part in parts)
+    passed: Counter[bool] = Counter()
+    shares = {}
+    for part in fit:
+        passed[titled[part]] += sizes[part]
+        shares[part] = passed[titled[part]] / totals[titled[part]]
+    for part in sorted(fit, key=shares.__getitem__):
         if n >= wanted:
             break
         held.add(part)

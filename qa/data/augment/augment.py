@@ -64,8 +64,7 @@ class Added:
 
 def unanswerable(example: Example, kind: str, **changes: Any) -> Example:
     """Return a changed question, which has no answer, under an id of its own."""
-    e = replace(example, **changes)
-    return Example(f"{e.id}-{kind}", e.title, e.context, e.question, answers=(), is_impossible=True)
+    return replace(example, id=f"{example.id}-{kind}", answers=(), is_impossible=True, **changes)
 
 
 def holds_answer(context: str, example: Example) -> bool:

@@ -139,6 +139,8 @@ def _asked(record: Record) -> _Asked:
         question, context = (_text(fields, name) for name in ("question", "context"))
         if not (isinstance(question, str) and question.strip() and isinstance(context, str)):
             raise Unusable("question or context is not a text")
+        if not context.strip():
+            raise Unusable("context is empty")
         answers, kind = _understood(record)
         return _Asked(record, item, question, context, tuple(answers), kind)
     except Unusable as error:
@@ -188,9 +190,9 @@ def _place(
 
 def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
     """Return the reference of a file of SQuAD JSON, so that its development part is still known as one."""
-    if not any(record.squad for record in records):
-        return None
     path = Path(file)
+    if not path.is_file() or not any(record.squad for record in records):
+        return None
     return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
 
 

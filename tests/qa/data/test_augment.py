@@ -2,6 +2,7 @@
 rest untouched."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from comparisons import write_examples
@@ -138,6 +139,14 @@ def test_swap_avoids_its_own_article_and_passages_with_the_answer():
         added = swap(example("Who built the chapel?", "monks"), passages, random.Random(seed))
         assert (added.example.context, added.old, added.new) == (RIVER, "Castle", "River")
     assert swap(example("Who built the chapel?", "monks"), passages[:2], random.Random(0)) is None
+
+
+def test_what_is_added_keeps_its_category_and_is_made_of_the_source_of_a_copy():
+    copy = replace(example("Who built the chapel?", "monks"), category="buildings", copy_of="q0")
+    swapped = swap(copy, [("River", RIVER)], random.Random(0))
+    with_other_noun = replace_noun(copy, nouns(CASTLE), random.Random(0))
+    for added in (swapped, with_other_noun):
+        assert (added.example.category, added.example.copy_of) == ("buildings", "q0")
 
 
 def test_answers_are_compared_as_whole_words():

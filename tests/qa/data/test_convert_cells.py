@@ -172,6 +172,8 @@ HEADER = "question\tcontext\tanswer\n"
         ("a.CSV", "sep=;\nquestion;context;answer\nWhen?;In 1841.;1841\n", {"line-3": "1841"}),
         ("a.csv", "question;context;answer\nWhen?;In May, 1841.;1841\n", {"line-2": "1841"}),
         ("a.tsv", "Question,Context, Answer\nWhen?,In 1841.,1841\n", {"line-2": "1841"}),
+        ("a.csv", "sep=;\rquestion;context;answer\rWhen?;In 1841.;1841\r", {"line-3": "1841"}),
+        ("a.csv", 'question;context;answer\rWhen?;"In 1841.\nIn May.";1841\r', {"line-3": "1841"}),
         ("a.csv", 'question,context,answer\nWhen?,"In May, it rained.\nIn June, it snowed.",May\n', {"line-3": "May"}),
         (
             "a.csv",
@@ -193,6 +195,7 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.csv", 'question,context,answer\nWho?,Ada.,Ada\nWhat?,"Stop,Stop\nWhen?,May.,May\n', "line 3: unexpected end"),
         ("a.csv", "question,context,answer\na,b\nWho?,Ada,Ada\nc,d\n", "line 2, 4: expected 3 fields, found 2"),
         ("a.csv", "question,context,answer,answer\na,b,c,c\n", "'answer' occurs twice"),
+        ("a.csv", f"{'x' * 200_000}\na,b,c\n", "one column only, 'xxx"),
         ("a.csv", "question context answer\na b c\n", "one column only, 'question context answer'"),
         ("a.csv", "question,context,reply\na,b,c\n", "no column 'answer' or 'answers'; its columns are context, quest"),
         ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),

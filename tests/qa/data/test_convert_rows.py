@@ -49,10 +49,10 @@ def write_parquet(path):
     parquet.write_table(pyarrow.Table.from_pylist(RECORDS), path)
 
 
-def write_folder(path):
+def write_folder(path, records=RECORDS):
     """The files that Dataset.save_to_disk writes, of which only the Arrow streams are read."""
     path.mkdir()
-    for number, part in enumerate((RECORDS[:2], RECORDS[2:])):
+    for number, part in enumerate((records[:2], records[2:])):
         table = pyarrow.Table.from_pylist(part)
         file = path / f"data-0000{number}-of-00002.arrow"
         with (
@@ -202,10 +202,13 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
         record(id=7, answer="June"),
         record(),
         record(question=3, answer="May"),
+        record(context=" ", answer=""),
     ]
     assert converted(tmp_path, *given) == [("7", (Answer("May", 25),))]
     listed = (tmp_path / "out.json.dropped.tsv").read_text()
-    assert all(word in listed for word in ("id occurs twice", "no answer given", "not a text"))
+    assert all(
+        word in listed for word in ("id occurs twice", "no answer given", "not a text", "context is empty")
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,6 +251,23 @@ def test_a_folder_without_arrow_files_and_a_missing_library_are_explained(tmp_pa
         resolve(str(tmp_path), "dev")
     with pytest.raises(OptionError, match="hub:x"):
         convert_rows(RowsOptions("hub:x", tmp_path / "out.json"))
+
+
+def test_a_folder_of_datasets_is_converted_again_when_it_names_other_files(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    folder = tmp_path / "folder"
+    write_folder(folder)
+    assert [e.id for e in read_squad(resolve(str(folder), "train"))] == ["a", "b", "c"]
+    state = {"_data_files": [{"filename": "data-00000-of-00002.arrow"}]}
+    (folder / "state.json").write_text(json.dumps(state))
+    assert [e.id for e in read_squad(resolve(str(folder), "train"))] == ["a", "b"]
+
+
+def test_a_folder_of_datasets_may_hold_paragraphs_of_squad(tmp_path):
+    asked = {"id": "a", "question": "When?", "answers": [{"text": "May", "answer_start": 25}]}
+    write_folder(tmp_path / "folder", [{"paragraphs": [{"context": CONTEXT, "qas": [asked]}]}])
+    convert_rows(RowsOptions(str(tmp_path / "folder"), tmp_path / "out.json"))
+    assert [e.id for e in read_squad(tmp_path / "out.json")] == ["a"]
 
 
 def test_squad_errors_name_the_command(tmp_path):

@@ -46,8 +46,18 @@ def test_all_questions_of_other_files_follow(tmp_path, capsys):
     assert examples[60:] == everyday
     assert {e.id for e in examples[:60]} < {e.id for e in read_squad(resolve(EMBEDDED, "train"))}
     assert f"60 of 1,500 questions, and {len(everyday):,} added" in capsys.readouterr().out
-    with pytest.raises(SquadFormatError, match="twice"):
+    with pytest.raises(SquadFormatError, match=f"--add {EMBEDDED}: {EMBEDDED} has"):
         write_sample(SampleOptions(tmp_path / "twice.json", 60, add=(EMBEDDED,)))
+
+
+def test_tables_without_ids_cannot_be_mixed_and_both_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    one, other = (tmp_path / name for name in ("one.csv", "other.csv"))
+    for file in (one, other):
+        file.write_text("question,context,answer\nWhen?,In 1841.,1841\n")
+    with pytest.raises(SquadFormatError, match=f"--add {other}: {one} has .*: line-2; .*'id'"):
+        write_sample(SampleOptions(tmp_path / "mixed.json", 9, str(one), "train", (str(other),)))
+    assert not (tmp_path / "mixed.json").exists()
 
 
 def test_what_cannot_be_is_refused(tmp_path):

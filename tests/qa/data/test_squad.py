@@ -77,6 +77,7 @@ def article(**paragraph):
         (gzip.compress(b'{"data": []}', mtime=0)[:-6], "broken gzip"),
         (b'{"data": [', "not valid JSON at line 1, column 11"),
         (b"\xff\xfe\x00", "not UTF-8"),
+        (b'{"data": [], "title": "\xed\xa0\xbd\xed\xb8\x80"}', "not UTF-8"),
         ([], "expected an object with a list 'data'"),
         ({"data": [3]}, "article 0 '': expected an object with a list 'paragraphs'"),
         (article(qas=[]), "article 0 'T', paragraph 0: expected a text 'context'"),

@@ -78,6 +78,18 @@ def test_of_few_articles_the_last_passages_are_held_out(n_articles, n_passages):
     assert len({e.context for e in held}) == 2
 
 
+def test_of_a_mix_questions_without_a_title_are_held_out_by_passage_and_in_their_share():
+    titled = questions(300, 1, 4)
+    untitled = [replace(e, id=f"own {e.id}", title="", context=f"Own {e.context}") for e in titled[:300]]
+    for asked in (titled + untitled, untitled + titled):
+        train, held = hold_out(asked)
+        assert len(held) == 100
+        assert sum(not e.title for e in held) == 20  # of 1,500 questions, 300 are untitled
+        assert not {e.context for e in train} & {e.context for e in held}
+    one_passage = [replace(e, context="Own") for e in untitled[:40]]
+    assert hold_out(titled + one_passage)[1] == titled[-100:], "the only untitled passage is trained on"
+
+
 def test_no_part_is_held_out_that_is_far_too_large():
     asked = [one for n, size in enumerate((300, 20, 300, 300)) for one in questions_on(f"Passage {n}", size)]
     assert {e.context for e in hold_out(asked)[1]} == {"Passage 1"}

@@ -163,6 +163,21 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
     assert (other.returncode, other.stdout) == (2, "")
 
 
+@pytest.mark.parametrize("goal", ["everyday", "scores"])
+def test_of_released_models_only_the_int4_file_is_trained(tmp_path, goal):
+    for name in ("teacher", "student", "student-tflite-int8", "teacher-mpnet-adapter"):
+        (tmp_path / "runs/flagship/models" / name).mkdir(parents=True)
+    done = make(tmp_path, "flagship", goal, **FILES)
+    assert done.returncode == 0, done.stderr
+    assert "SHA256SUMS" not in done.stdout
+    lines = [(m[1], shlex.split(m[2])) for m in map(STEP.search, done.stdout.splitlines()) if m]
+    assert "distill.run" not in dict(lines)
+    assert "distill.finetune" not in dict(lines)
+    trained = [dict(pairwise(words))["--out"] for module, words in lines if module == "compress.qat"]
+    assert trained == ["runs/flagship/small-qat-int4"]
+    tyro.cli(options_of("distill.adapter"), args=dict(lines)["distill.adapter"])
+
+
 def test_a_finished_bundle_stays_when_its_command_fails_at_the_end(tmp_path):
     """A command fails so when the reader of its output has gone."""
     assert make(tmp_path, "flagship", "large-teacher", **FILES).returncode == 0

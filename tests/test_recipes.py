@@ -140,6 +140,11 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
         ("everyday", {"PASSES": "1"}, "PASSES=2"),
+        (
+            "everyday",
+            {"ADAPTER": "runs/adapter", "ENCODER": "runs/encoder"},
+            "ADAPTER=models/teacher-mpnet-adapter ENCODER= ",
+        ),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),

@@ -164,8 +164,8 @@ $(OUT)/small: | $(RELEASED)/student
 $(OUT)/small-qat-int4: | $(OUT)/small
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.1 --out $(OUT)/small-qat-int4 --resume
 
-# The released models in other precisions, and the large teacher's export: MPNet has no TFLite form, and in int8 its logits
-# differ too much from PyTorch's.
+# The released models in other precisions, and the large teacher's export. MPNet had no TFLite form when these were
+# measured. In int8 its logits differ too much from PyTorch's.
 FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
 forms: $(FORMS:%=$(OUT)/forms/%)
 

@@ -18,6 +18,7 @@ import tyro
 from documented import options_of
 from places import ROOT
 from recipe_scripts import script_of
+from transformers import BertConfig
 
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -270,6 +271,22 @@ def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bund
     assert bundle.weights.read_bytes() == parent.weights.read_bytes()
     with pytest.raises(OptionError, match="--max-length must be at most"):
         script.main(parent.path, 10_000, tmp_path / "longer")
+
+
+def test_a_random_encoder_is_whole_or_not_there(tmp_path, monkeypatch):
+    script = script_of("random_encoder")
+    size = BertConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=1, intermediate_size=8)
+    monkeypatch.setitem(script.CONFIGS, "tiny", size)
+    out = tmp_path / "runs" / "tiny"
+    with monkeypatch.context() as patched:
+        patched.setattr(script, "shipped", lambda _: tmp_path / "absent")
+        with pytest.raises(FileNotFoundError):
+            script.main("tiny", out)
+    assert list(out.parent.iterdir()) == []
+    script.main("tiny", out)
+    assert [path.name for path in out.parent.iterdir()] == ["tiny"]
+    names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert {path.name for path in out.iterdir()} == names
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@
 #   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
 #   on one. One GPU needs PROCESSES=1.
+#   To measure the released models, copy models/ to $(OUT)/models first. Then nothing is trained except the int4 file, for
+#   a tenth of a pass; the large teacher is made of its adapter.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -42,6 +44,8 @@ RELEASED := $(OUT)/models
 
 .PHONY: models settings rows scores times everyday arm forms large-teacher
 .DELETE_ON_ERROR:
+# What is missing behind a finished model is not made again.
+.SECONDARY:
 
 models: $(RELEASED)/SHA256SUMS
 
@@ -135,16 +139,18 @@ $(OUT)/tuned/student-tflite-int8:
 	@[ -d $(RELEASED)/student-tflite-int8 ] || { echo "$(RECIPE): $(RELEASED): has no student-tflite-int8; copy models/ there" >&2; exit 2; }
 	$(RUN) -m export.tune --model $(RELEASED)/student-tflite-int8 --data $(RELEASED)/student/held_out.json.gz --eval-data $(DEV) --out $(OUT)/tuned/student-tflite-int8
 
-# A teacher of 111 million parameters, and what is released of it. Its adapter makes it again without training:
-#   python -m distill.adapter --adapter models/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
+# A teacher of 111 million parameters, and what is released of it: an adapter, which makes it again without training.
 large-teacher: $(RELEASED)/teacher-mpnet-adapter
 
 $(OUT)/mpnet-base:
 	$(STORE)
 	$(RUN) recipes/fetch_mpnet.py $(OUT)/mpnet-base
 
+TRAIN_LARGE := $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
+RESTORE_LARGE := $(RUN) -m distill.adapter --adapter $(RELEASED)/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
+
 $(OUT)/teacher-mpnet: | $(OUT)/mpnet-base
-	$(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
+	$(if $(wildcard $(RELEASED)/teacher-mpnet-adapter),$(RESTORE_LARGE),$(TRAIN_LARGE))
 
 $(RELEASED)/teacher-mpnet-adapter: | $(OUT)/teacher-mpnet
 	rm -rf $@.part && mkdir -p $@.part
@@ -158,8 +164,8 @@ $(OUT)/small: | $(RELEASED)/student
 $(OUT)/small-qat-int4: | $(OUT)/small
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.1 --out $(OUT)/small-qat-int4 --resume
 
-# The released models in other precisions, and the large teacher's export: MPNet has no TFLite form, and in int8 its logits
-# differ too much from PyTorch's.
+# The released models in other precisions, and the large teacher's export. MPNet had no TFLite form when these were
+# measured. In int8 its logits differ too much from PyTorch's.
 FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
 forms: $(FORMS:%=$(OUT)/forms/%)
 
@@ -190,15 +196,16 @@ ROWS := --rows $(OUT)/rows.jsonl
 rows: scores times
 
 # On other data, only the files to ship. The machine need not be idle.
-scores: $(RELEASED)/SHA256SUMS $(OUT)/student-onnx-int8 forms
+scores: $(ALL)
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 
 # A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles.
 FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
+ON_EVERYDAY := $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES)
 
-everyday: $(RELEASED)/SHA256SUMS $(FOR_PHONES)
-	$(COMPARE) $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES) --data everyday --baseline $(OUT)/teacher-mpnet --rows $(OUT)/everyday.jsonl --skip-latency
+everyday: $(ON_EVERYDAY)
+	$(COMPARE) $(ON_EVERYDAY) --data everyday --baseline $(OUT)/teacher-mpnet --rows $(OUT)/everyday.jsonl --skip-latency
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.

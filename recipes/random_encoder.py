@@ -8,6 +8,7 @@ the shipped student: BERT's uncased vocabulary.
 
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import torch
@@ -22,14 +23,18 @@ CONFIGS = {"bert-base-uncased": BertConfig(), "distilbert-base-uncased": DistilB
 
 
 def main(name: str, out: Path) -> None:
-    """Create the folder `out` with the encoder `name`: the same weights each time."""
+    """Create the folder `out` with the encoder `name`, whole or not at all; the same weights each time."""
     if out.exists():
         raise SystemExit(f"error: {out}: exists already; remove it, or choose another folder")
     tokenizer = shipped(STUDENT)
     torch.manual_seed(0)
-    AutoModel.from_config(CONFIGS[name]).save_pretrained(out)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(tokenizer / file, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".encoder-") as scratch:
+        made = Path(scratch, "made")
+        AutoModel.from_config(CONFIGS[name]).save_pretrained(made)
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(tokenizer / file, made)
+        made.rename(out)
 
 
 if __name__ == "__main__":

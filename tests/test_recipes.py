@@ -18,6 +18,7 @@ import tyro
 from documented import options_of
 from places import ROOT
 from recipe_scripts import script_of
+from transformers import BertConfig
 
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
@@ -140,6 +141,11 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
         ("everyday", {"PASSES": "1"}, "PASSES=2"),
+        (
+            "everyday",
+            {"ADAPTER": "runs/adapter", "ENCODER": "runs/encoder"},
+            "ADAPTER=models/teacher-mpnet-adapter ENCODER= ",
+        ),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),
@@ -161,6 +167,21 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
     assert f"runs/{recipe.removesuffix('-models')} was made with" in other.stderr
     assert before in other.stderr
     assert (other.returncode, other.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("goal", ["everyday", "scores"])
+def test_of_released_models_only_the_int4_file_is_trained(tmp_path, goal):
+    for name in ("teacher", "student", "student-tflite-int8", "teacher-mpnet-adapter"):
+        (tmp_path / "runs/flagship/models" / name).mkdir(parents=True)
+    done = make(tmp_path, "flagship", goal, **FILES)
+    assert done.returncode == 0, done.stderr
+    assert "SHA256SUMS" not in done.stdout
+    lines = [(m[1], shlex.split(m[2])) for m in map(STEP.search, done.stdout.splitlines()) if m]
+    assert "distill.run" not in dict(lines)
+    assert "distill.finetune" not in dict(lines)
+    trained = [dict(pairwise(words))["--out"] for module, words in lines if module == "compress.qat"]
+    assert trained == ["runs/flagship/small-qat-int4"]
+    tyro.cli(options_of("distill.adapter"), args=dict(lines)["distill.adapter"])
 
 
 def test_a_finished_bundle_stays_when_its_command_fails_at_the_end(tmp_path):
@@ -250,6 +271,22 @@ def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bund
     assert bundle.weights.read_bytes() == parent.weights.read_bytes()
     with pytest.raises(OptionError, match="--max-length must be at most"):
         script.main(parent.path, 10_000, tmp_path / "longer")
+
+
+def test_a_random_encoder_is_whole_or_not_there(tmp_path, monkeypatch):
+    script = script_of("random_encoder")
+    size = BertConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=1, intermediate_size=8)
+    monkeypatch.setitem(script.CONFIGS, "tiny", size)
+    out = tmp_path / "runs" / "tiny"
+    with monkeypatch.context() as patched:
+        patched.setattr(script, "shipped", lambda _: tmp_path / "absent")
+        with pytest.raises(FileNotFoundError):
+            script.main("tiny", out)
+    assert list(out.parent.iterdir()) == []
+    script.main("tiny", out)
+    assert [path.name for path in out.parent.iterdir()] == ["tiny"]
+    names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert {path.name for path in out.iterdir()} == names
 
 
 @pytest.fixture

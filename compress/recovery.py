@@ -43,7 +43,7 @@ class Recovery:
         self.making = making
         self.parent = open_model(options.model, format="pytorch")
         self.taught = options.epochs > 0 and not options.weights().gold_only
-        """Whether a teacher runs."""
+        """True where a teacher runs."""
         if options.teacher and not self.taught:
             raise OptionError(
                 f"--teacher {options.teacher}: does not run with --epochs 0, nor where --alpha 1 and "

@@ -8,12 +8,13 @@ The result costs one model's time and often answers better than each of them (mo
 
 import sys
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, first_few
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import StageRecord
@@ -64,6 +65,25 @@ def mean_model(bundles: list[Bundle]) -> "QAModel":
     return first
 
 
+def have_other_origins(first: Bundle, second: Bundle) -> bool:
+    """Return True where both record their encoders, and these and all ancestors differ."""
+    lineages = [bundle.lineage() for bundle in (first, second)]
+    encoders = [{stage.encoder.sha256 for stage in lineage if stage.encoder} for lineage in lineages]
+    stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
+    return all(encoders) and encoders[0].isdisjoint(encoders[1]) and stages[0].isdisjoint(stages[1])
+
+
+def fresh_head_seeds(bundles: list[Bundle]) -> list[str]:
+    """Return the seeds of the bundles that began with a fresh head, each once."""
+    seeds = set()
+    for manifest in (bundle.manifest for bundle in bundles):
+        config = manifest.config or {}
+        is_fresh = manifest.parent is None or config.get("head") is not None
+        if manifest.stage == "finetune" and is_fresh and "seed" in config:
+            seeds.add(str(config["seed"]))
+    return sorted(seeds)
+
+
 def average(options: AverageOptions) -> Bundle:
     """Open the models, save their mean and print where."""
     from distill.save import derive
@@ -74,6 +94,18 @@ def average(options: AverageOptions) -> Bundle:
     for bundle in bundles[1:]:
         if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):
             raise OptionError(f"--models {bundle.path}: its tokenizer differs from that of {bundles[0].path}")
+    for first, second in combinations(bundles, 2):
+        if have_other_origins(first, second):
+            raise OptionError(
+                f"--models {second.path}: did not start from the weights of {first.path}; give models of one "
+                "encoder"
+            )
+    if len(seeds := fresh_head_seeds(bundles)) > 1:
+        print(
+            f"--models: their heads started from different random weights (--seed {first_few(seeds)}), so "
+            "their mean may answer worse than each; train all with one --seed",
+            file=sys.stderr,
+        )
     if len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:
         print(
             f"--models: they hold out different questions; the thresholds are tuned on those of "

@@ -76,9 +76,10 @@ class Making:
         made of other inputs. OptionError where another process has not yet finished the checkpoint's run, and
         for the name of the folder of checkpoints.
         """
-        if out == work_folder(out).parent:
-            raise OptionError(f"--out {out}: checkpoints are kept in a folder of that name; choose another")
-        refuse_unless_resumed(folder or out, options.resume)
+        folder = folder or out
+        if folder == work_folder(folder).parent:
+            raise OptionError(f"--out {folder}: checkpoints are in folders of that name; choose another")
+        refuse_unless_resumed(folder, options.resume)
         if not out.exists():
             return cls(out, options, stage, None)
         bundle = open_bundle(out, format="pytorch")

@@ -8,7 +8,7 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from distill.training.optimizers import STATE_KEYS, restored_state
+from distill.training.optimizers import MOMENTS, STATE_KEYS, restored_state
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
 
@@ -18,6 +18,11 @@ CHECKPOINT = "checkpoint.safetensors"
 def trained(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
     """Return the parameters that training changes, by name."""
     return [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+
+
+def checkpoint_bytes(model: nn.Module, optimizer: str) -> int:
+    """Return the bytes of a checkpoint of `model`, before an optimizer has a state."""
+    return 4 * (1 + MOMENTS[optimizer]) * sum(parameter.numel() for _, parameter in trained(model))
 
 
 def save_checkpoint(

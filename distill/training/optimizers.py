@@ -19,6 +19,8 @@ STATE_KEYS = {
     "adamw": ("exp_avg", "exp_avg_sq"),
     "adafactor": ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"),
 }
+MOMENTS = {"adamw": 2, "adafactor": 1}
+"""Values that an optimizer keeps for each weight; Adafactor keeps far fewer of a matrix."""
 CLIPS_GRADIENTS = {"adamw": True, "adafactor": False}
 
 

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
 from distill.training.batches import bucketed_batches, to_tensors
-from distill.training.checkpoint import CHECKPOINT, load_checkpoint, save_checkpoint
+from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
 from distill.training.lora import add_lora, continue_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
@@ -136,9 +136,12 @@ class Trainer:
 
         OptionError while another process trains in the same folder.
         """
-        n_bytes = sum(4 * p.numel() for p in self.model.parameters())
-        # Checkpoint (weights and at most two moments of each), the next one, the trained model, curves.
-        check_free_space(self.work, 8 * n_bytes, f"training {self.name}")
+        n_bytes = sum(4 * p.numel() for p in self.model.parameters())  # of the trained model
+        # A checkpoint is replaced once the next one is written.
+        n_bytes += 2 * checkpoint_bytes(self.model, self.options.optimizer)
+        if self.checkpoint.is_file():
+            n_bytes -= self.checkpoint.stat().st_size
+        check_free_space(self.work, n_bytes, f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         if self.accelerator.is_main_process:
             self._unlock = weakref.finalize(self, os.close, lock_folder(self.work))

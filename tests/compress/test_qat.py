@@ -35,7 +35,7 @@ from export.tflite.file import TFLiteFile
 from export.tflite.integers import stored_integers
 from export.tflite.passes.compact import compact
 from export.tflite.quiet import quietly
-from qa.base.errors import OptionError, ParityError, UnsupportedExport
+from qa.base.errors import OptionError, ParityError, SquadFormatError, UnsupportedExport
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -310,6 +310,23 @@ def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, 
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"of a run with epochs")
     assert train(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]
+
+
+@pytest.mark.parametrize("change", [{"epochs": 0}, {"alpha": 1, "hidden_weight": 0}])
+def test_where_no_teacher_runs_none_is_recorded_or_taken(config, change, make_bundle, small_squad, tmp_path):
+    config = replace(config, **change)
+    bundle = train(config)
+    assert bundle.manifest.teacher is None
+    assert train(replace(config, resume=True)).sha256 == bundle.sha256
+    other = replace(config, out=tmp_path / "other")
+    teacher = make_bundle(seed=1)
+    with pytest.raises(OptionError, match=rf"--teacher {teacher}: "):
+        train(replace(other, teacher=teacher))
+    unlabelled = tmp_path / "unlabelled.json"
+    unlabelled.write_text(small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true'))
+    with pytest.raises(SquadFormatError, match="unlabelled"):
+        train(replace(other, data=str(unlabelled)))
+    assert not other.out.exists()
 
 
 def test_a_checkpoint_of_another_model_is_refused(config, make_bundle):

@@ -4,9 +4,11 @@ one shape."""
 import json
 import re
 import shutil
+from contextlib import nullcontext
 
 import pytest
 import torch
+from comparisons import rebundle
 
 from compress.cast import CastOptions
 from compress.cast import cast as store
@@ -49,6 +51,33 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
     card = (store(CastOptions(made.path, tmp_path / "stored")).path / "README.md").read_text()
     (line,) = (line for line in card.splitlines() if "the mean of" in line)
     assert re.search(r"stage average, .*, the mean of `first` \(.*\) and `further` \([^)]*\)$", line)
+
+
+@pytest.mark.parametrize(
+    ("encoders", "seeds", "is_refused", "line"),
+    [
+        ("aa", (0, 0), False, ""),
+        ("aa", (0, 1), False, "--seed 0, 1"),
+        ("ab", (0, 0), True, ""),
+        ("a?", (0, 0), False, ""),
+    ],
+)
+def test_models_start_from_one_encoder_and_one_head(
+    encoders, seeds, is_refused, line, make_bundle, tmp_path, capsys
+):
+    def made(number):
+        encoder = {"name": "e", "sha256": encoders[number] * 64}
+        facts = {"stage": "finetune", "config": {"seed": seeds[number], "head": None}}
+        facts |= {"encoder": encoder} if encoders[number] != "?" else {}
+        return rebundle(make_bundle(seed=number), tmp_path / str(number), **facts)
+
+    first, second = models = made(0), made(1)
+    refused = pytest.raises(OptionError, match=rf"--models {second}: .* {first}; ")
+    with refused if is_refused else nullcontext():
+        average(AverageOptions(models=models, out=tmp_path / "mean"))
+    printed = capsys.readouterr().err
+    assert line in printed
+    assert ("--seed" in printed) == bool(line)
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):

@@ -125,6 +125,18 @@ def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_
     assert checkpoint.read_bytes() == b"a night's work"
 
 
+@pytest.mark.parametrize("stage", ["finetune", "run"])
+def test_the_folder_of_checkpoints_is_refused_as_out(make_bundle, few, tmp_path, stage):
+    out = tmp_path / "training"
+    run, options = {
+        "finetune": (finetune, FinetuneOptions(model=str(make_bundle()), out=out, **few)),
+        "run": (distil_main, DistillOptions(teacher=make_bundle(), out=out, student_layers=1, **few)),
+    }[stage]
+    with pytest.raises(OptionError, match=rf"--out {out}: "):
+        run(options)
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

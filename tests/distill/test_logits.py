@@ -1,5 +1,6 @@
 """distill.logits fills the cache that training reads, alone or in several processes, and continues."""
 
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,9 @@ from compress.options import PruneOptions
 from compress.prune.prune import prune
 from distill.logits import LogitsOptions, compute_logits
 from distill.training.batches import model_inputs, to_tensors
+from qa.base.files import file_sha256
 from qa.bundles.bundle import open_bundle
+from qa.data import datasets
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
 from qa.text.features import make_windows
@@ -67,6 +70,20 @@ def test_a_stopped_run_computes_only_what_is_missing(config, monkeypatch):
     before = len(computed)
     compute_logits(config)
     assert len(computed) == before
+
+
+def test_no_development_part_is_needed(config, small_squad, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    there = home / ".cache" / "pocketqa" / "train.json"
+    there.parent.mkdir(parents=True)
+    shutil.copy(small_squad, there)
+    parts = {"train": (there.name, file_sha256(there)), "dev": ("dev.json", "0" * 64)}
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setitem(datasets.SQUAD_FILES, "squad", parts)
+    monkeypatch.setattr(datasets, "SQUAD_URL", "file:///absent/")
+    compute_logits(replace(config, teacher=config.model, data="squad"))
+    (folder,) = config.cache.iterdir()
+    assert np.load(folder / "known.npy").all()
 
 
 def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small_squad, config):

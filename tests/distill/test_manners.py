@@ -2,8 +2,10 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
+from comparisons import write_examples
 
 from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
 from distill.unlabelled.manners import noisy, typed
@@ -101,6 +103,18 @@ def test_copies_of_held_out_questions_are_not_trained_on(made):
 def test_the_same_seed_gives_the_same_file(made, tmp_path):
     add_unlabelled(UnlabelledOptions(out=tmp_path / "again.json", **COPIES))
     assert (tmp_path / "again.json").read_bytes() == made.read_bytes()
+
+
+@pytest.mark.parametrize("flag", ["typed", "noisy"])
+def test_copies_of_copies_are_refused(flag, tmp_path):
+    examples = read_squad(resolve("everyday", "train"))[:2]
+    copy = replace(examples[0], id="c", copy_of=examples[0].id)
+    data = write_examples(tmp_path / "copies.json", [*examples, copy])
+    out = tmp_path / "o.json"
+    with pytest.raises(OptionError, match=rf"--data {data}: .*\(c\)"):
+        add_unlabelled(UnlabelledOptions(data=str(data), out=out, passages=0, **{flag: 1}))
+    assert not out.exists()
+    add_unlabelled(UnlabelledOptions(data=str(data), out=out, passages=1))
 
 
 def test_nothing_to_add_is_refused(tmp_path):

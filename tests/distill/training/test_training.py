@@ -255,6 +255,26 @@ def test_a_folder_is_locked_until_its_run_is_finished(make_bundle, windows, tmp_
     second.train()
 
 
+@pytest.mark.parametrize(
+    "change", [{}, {"optimizer": "adafactor"}, {"freeze_encoder": True}, {"lora_rank": 2}]
+)
+def test_free_space_is_asked_for_what_training_writes(make_bundle, windows, tmp_path, monkeypatch, change):
+    asked = []
+    monkeypatch.setattr("distill.training.trainer.check_free_space", lambda *given: asked.append(given[1]))
+    options = replace(OPTIONS, epochs=0.1, **change)
+
+    def train():
+        Trainer(tiny(make_bundle), windows, supervised, options, tmp_path, "t").train(resume=True)
+
+    train()
+    checkpoint = (tmp_path / CHECKPOINT).stat().st_size
+    model = (make_bundle() / "model.safetensors").stat().st_size
+    n_checkpoints = (asked[0] - model) / checkpoint
+    assert 1.8 < n_checkpoints < (4 if change.get("optimizer") == "adafactor" else 2.2)
+    train()
+    assert asked[1] == asked[0] - checkpoint
+
+
 def test_a_full_gpu_is_said_in_words(make_bundle, windows, tmp_path):
     def too_large(model, batch, indices):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")

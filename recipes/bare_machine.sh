@@ -13,7 +13,10 @@ set -eu
 [ $# -eq 1 ] && [ -d "$1" ] || { echo "usage: recipes/bare_machine.sh WHEELS, a folder" >&2; exit 2; }
 [ ! -e .venv ] || { echo "error: .venv: exists already; remove it, or use it" >&2; exit 2; }
 
-for wheel in "$1"/*.whl; do
+set -- "$1"/*.whl
+[ -e "$1" ] || { echo "error: ${1%/*}: has no wheels; download them as the first lines of $0 say" >&2; exit 2; }
+
+for wheel; do
   python3 -m zipfile -e "$wheel" .venv/wheels
 done
 mkdir -p .venv/bin

@@ -90,11 +90,11 @@ def make(folder, recipe, *goals, **variables):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     given = [f"{name}={value}" for name, value in variables.items()]
-    return run_make(folder, ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given])
+    return run(folder, ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given])
 
 
-def run_make(folder, words):
-    """The result of make as a user starts it: under make test it would announce the folder."""
+def run(folder, words):
+    """The result of a command as a user starts it: under make test, make would announce the folder."""
     alone = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     return subprocess.run(words, cwd=folder, env=alone, capture_output=True, text=True, check=False)
 
@@ -161,7 +161,7 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
     python.write_text("#!/bin/sh\nexit 3\n")
     python.chmod(0o755)
     words = ["make", "-f", f"recipes/{recipe}.mk", "models", *(f"{n}={v}" for n, v in variables.items())]
-    assert run_make(tmp_path, words).returncode == 2  # the first command failed
+    assert run(tmp_path, words).returncode == 2  # the first command failed
     assert make(tmp_path, recipe, "models", **variables).returncode == 0
     other = make(tmp_path, recipe, "models", **variables | changed)
     assert f"runs/{recipe.removesuffix('-models')} was made with" in other.stderr
@@ -193,7 +193,7 @@ def test_a_finished_bundle_stays_when_its_command_fails_at_the_end(tmp_path):
     )
     python.chmod(0o755)
     words = ["make", "-f", "recipes/flagship.mk", "large-teacher", *(f"{n}={v}" for n, v in FILES.items())]
-    assert run_make(tmp_path, words).returncode == 2
+    assert run(tmp_path, words).returncode == 2
     assert (tmp_path / "runs/flagship/mpnet-base/made").is_file()
     assert "fetch_mpnet" not in make(tmp_path, "flagship", "large-teacher", **FILES).stdout
 
@@ -287,6 +287,15 @@ def test_a_random_encoder_is_whole_or_not_there(tmp_path, monkeypatch):
     assert [path.name for path in out.parent.iterdir()] == ["tiny"]
     names = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in out.iterdir()} == names
+
+
+def test_a_folder_without_wheels_is_named_in_one_line(tmp_path):
+    folder = tmp_path / "no wheels"
+    folder.mkdir()
+    done = run(tmp_path, [ROOT / "recipes" / "bare_machine.sh", folder])
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"error: {folder}: ")
+    assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (2, [folder.name])
 
 
 @pytest.fixture

@@ -56,6 +56,9 @@ def training_questions(
     if has_threshold and held_out and is_new and (why_not := too_few(held_out)):
         print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
         train, held_out = questions, []
+    elif held_out:
+        n = f"{len(held_out):,} of {len(questions):,} questions"
+        print(f"held out: {n}, for the no-answer threshold", file=sys.stderr)
     return train, held_out, train_file
 
 

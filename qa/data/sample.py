@@ -69,8 +69,8 @@ def check_ids(names: Sequence[str], parts: Sequence[Sequence[Example]]) -> None:
     for name, part in zip(names, parts, strict=True):
         if twice := [example.id for example in part if example.id in files]:
             raise SquadFormatError(
-                f"--add {name}: {files[twice[0]]} has questions with the same ids: {first_few(twice)}; ids "
-                "must be unique; give a table a column 'id'"
+                f"--add {name}: {files[twice[0]]} has questions with the same ids: {first_few(twice)}; "
+                "give the questions other ids; a table has them in a column 'id'"
             )
         files |= dict.fromkeys((example.id for example in part), name)
 

@@ -20,6 +20,7 @@ from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.data.datasets import resolve
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample_main
+from qa.data.squad import read_squad
 from qa.evaluation.threshold import read_held_out
 from qa.models.model import QAModel
 from qa.models.pretrained import embedded_folder
@@ -217,3 +218,5 @@ def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
     again = load_splits(str(small_squad_v2), None, fresh)  # what its threshold was tuned on is not trained on
     assert again.held_out == read_held_out(fresh.path)
     assert again.held_out
+    n_questions = len(read_squad(small_squad_v2))
+    assert f"held out: {len(again.held_out)} of {n_questions} questions" in capsys.readouterr().err

@@ -34,11 +34,21 @@ class FileReference(Struct, frozen=True):
     """Name of the published data set that the file holds, where its content is known."""
     made_from: "FileReference | None" = None
     """File that this one is a sample of, or that questions were added to."""
+    added: "list[FileReference]" = []
+    """Files whose questions were added."""
+
+    @property
+    def origins(self) -> "list[FileReference]":
+        """Files that the questions come from, as far back as that is known."""
+        if self.dataset or not self.made_from:
+            return [self]
+        return [origin for file in (self.made_from, *self.added) for origin in file.origins]
 
     @property
     def published(self) -> str | None:
-        """Name of the published data set that the questions come from, where it is known."""
-        return self.dataset or (self.made_from.published if self.made_from else None)
+        """Name of the published data set that all questions come from, where there is one."""
+        names = {origin.dataset for origin in self.origins}
+        return names.pop() if len(names) == 1 else None
 
 
 class CheckpointReference(Struct, frozen=True):

@@ -50,7 +50,7 @@ def write_sample(options: SampleOptions) -> None:
     examples = read_squad(path)
     chosen = [examples[i] for i in evenly(len(examples), options.questions)]
     added = [example for file in more for example in read_squad(file, unlabelled=True)]
-    write_squad(options.out, chosen + added, data_reference(path))
+    write_squad(options.out, chosen + added, data_reference(path), added=list(map(data_reference, more)))
     and_added = f", and {len(added):,} added" if more else ""
     print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
     if options.split == "dev":

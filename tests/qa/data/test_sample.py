@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.data.datasets import EMBEDDED, EVERYDAY, resolve
+from qa.data.datasets import EMBEDDED, EVERYDAY, check_not_dev, resolve
 from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import read_squad
 
@@ -48,6 +48,17 @@ def test_all_questions_of_other_files_follow(tmp_path, capsys):
     assert f"60 of 1,500 questions, and {len(everyday):,} added" in capsys.readouterr().out
     with pytest.raises(SquadFormatError, match="twice"):
         write_sample(SampleOptions(tmp_path / "twice.json", 60, add=(EMBEDDED,)))
+
+
+def test_added_development_questions_are_no_training_data(tmp_path):
+    add = (EVERYDAY, str(resolve(EMBEDDED, "dev")))
+    write_sample(SampleOptions(tmp_path / "mixed.json", 5, split="train", add=add))
+    write_sample(SampleOptions(tmp_path / "few.json", 9, str(tmp_path / "mixed.json")))
+    for name in ("mixed.json", "few.json"):
+        with pytest.raises(OptionError, match=rf"--data .*{name}.*dev part of {EMBEDDED}"):
+            check_not_dev(tmp_path / name, "--data")
+    write_sample(SampleOptions(tmp_path / "train.json", 5, split="train", add=(EVERYDAY,)))
+    check_not_dev(tmp_path / "train.json", "--data")
 
 
 def test_what_cannot_be_is_refused(tmp_path):

@@ -179,7 +179,10 @@ def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     return [
         (key, value)
         for key, value in (stage.config or {}).items()
-        if value not in (None, False) and key not in NOT_SETTINGS and not key.startswith(TEACHERS_SETTINGS)
+        if value is not None
+        and value is not False
+        and key not in NOT_SETTINGS
+        and not key.startswith(TEACHERS_SETTINGS)
     ]
 
 

@@ -187,6 +187,13 @@ def test_where_a_part_is_unknown_no_licence_is_given(seal, embedded_reference, f
     assert "/home" not in card_of(bundle).content
 
 
+def test_settings_of_zero_are_shown(seal):
+    config = {"seed": 0, "hidden_weight": 0.0, "dropout": False, "layers": None, "data": "mine.json"}
+    stage = {"name": "t", "sha256": "3" * 64, "stage": "finetune", "config": config}
+    (line,) = (line for line in card_of(seal(ancestors=[stage])).text.splitlines() if "settings:" in line)
+    assert line.endswith("settings: seed 0, hidden_weight 0.0")
+
+
 def test_figures_with_intervals_and_without(seal, embedded_reference):
     scores = {"data": embedded_reference, "exact": 61.237, "f1": 70.5, "total": 1500, "n_articles": 40}
     text = card_of(seal(scores=scores)).text

@@ -270,8 +270,8 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
 def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
     """Create the bundle `out` from one that lacks only its weights: yield a folder to write them into.
 
-    BundleError when a file is damaged, or the weights are not those of the manifest, bit for bit. Then
-    nothing stays behind.
+    Files of the bundle replace files that are written there. BundleError when a file is damaged, or the
+    weights are not those of the manifest, bit for bit. Then nothing stays behind.
     """
     refuse_existing(out)
     manifest = read_manifest(path)
@@ -280,11 +280,12 @@ def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
     for name in others:
         _verify(path / name, manifest.files[name])
     with _whole_or_not(out) as draft:
+        yield draft
         for name in (*others, MANIFEST):
             shutil.copyfile(path / name, draft / name)
-        yield draft
         if file_sha256(draft / weights) != manifest.files.get(weights):
             raise BundleError(f"{out}: the weights made are not those of {path}; nothing was written")
+        open_bundle(draft)
 
 
 @contextmanager

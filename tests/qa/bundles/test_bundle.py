@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from qa.base.errors import BundleError
-from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, restored_bundle
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.formats.parameters import Parameters
 from qa.text.settings import QASettings
@@ -77,6 +77,26 @@ def test_lost_files_and_an_unfinished_folder_are_named(bundle, tmp_path):
         open_bundle(bundle)
     with pytest.raises(BundleError, match="no such bundle folder"):
         open_bundle(tmp_path / "absent")
+
+
+def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
+    """Another version of transformers writes another config.json."""
+    with new_bundle(tmp_path / "b", RECORD) as draft:
+        fill(draft)
+        (draft.path / "config.json").write_text("{}")
+    with restored_bundle(tmp_path / "b", tmp_path / "again") as folder:
+        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "config.json").write_text('{"later": 1}')
+    assert open_bundle(tmp_path / "again").sha256 == open_bundle(tmp_path / "b").sha256
+
+    def with_another_file():
+        with restored_bundle(tmp_path / "b", tmp_path / "wrong") as folder:
+            (folder / "model.safetensors").write_bytes(b"weights")
+            (folder / "probe.json").write_text("{}")
+
+    with pytest.raises(BundleError, match=r"probe\.json"):
+        with_another_file()
+    assert leftovers(tmp_path) == ["again", "b"]
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):

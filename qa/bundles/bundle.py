@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -296,7 +297,8 @@ def _whole_or_not(out: Path) -> Iterator[Path]:
     """
     for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
         shutil.rmtree(stale, ignore_errors=True)
-    path = out.parent / f".{out.name}.unfinished-{os.getpid()}"
+    # Threads, and processes in other containers, may have the same process id.
+    path = out.parent / f".{out.name}.unfinished-{secrets.token_hex(4)}-{os.getpid()}"
     path.mkdir(parents=True)
     try:
         yield path

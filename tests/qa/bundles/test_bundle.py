@@ -100,15 +100,15 @@ def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    """One with the number of this very process is of another container."""
-    dead, alive, ours = (
-        tmp_path / f".b.unfinished-{number}" for number in (999999999, os.getppid(), os.getpid())
-    )
-    for draft in (dead, alive, ours):
+    """One with the number of this process may be of another container, but not a day later."""
+    numbers = {"dead": 999999999, "alive": os.getppid(), "ours": os.getpid(), "old": os.getpid()}
+    drafts = {name: tmp_path / f".b.unfinished-{name}-{number}" for name, number in numbers.items()}
+    for draft in drafts.values():
         draft.mkdir()
+    os.utime(drafts["old"], (0, 0))
     with new_bundle(tmp_path / "b", RECORD) as draft:
         fill(draft)
-    assert leftovers(tmp_path) == [alive.name, "b"]
+    assert leftovers(tmp_path) == sorted([drafts["alive"].name, drafts["ours"].name, "b"])
 
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):

@@ -48,10 +48,11 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
         model = untrained(adapter, options.encoder, "--encoder")
         add_adapter(model, load_adapter(adapter))
         model.save_pretrained(draft)
+    bundle = open_bundle(options.out)
     n_parameters = adapter.manifest.parameters.total
     print(f"{options.out}: {n_parameters:,} parameters, bit for bit those that were trained")
     say_next("distill", "--teacher", options.out, "--out", output_beside(options.out, "distilled"))
-    return open_bundle(options.out)
+    return bundle
 
 
 def untrained(adapter: Bundle, encoder: str, flag: str) -> "QAModel":

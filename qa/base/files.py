@@ -4,10 +4,14 @@ import glob
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from qa.base.errors import OptionError
+
+SECONDS_OF_A_DAY = 86_400
 
 
 def file_sha256(path: Path) -> str:
@@ -40,12 +44,14 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
 
 
 def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
-    """Yield the temporaries <path>.<mark>-<process> of processes that were killed."""
+    """Yield the temporaries <path>.<mark>-[<random>-]<process> of processes that were killed."""
     for temporary in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
         process = temporary.suffix.rpartition("-")[2]
-        # In another container a process may have had the number of this one.
-        if process == str(os.getpid()) or not _is_running(process):
-            yield temporary
+        # One with the number of this process may be of a running process in another container.
+        with suppress(FileNotFoundError):
+            is_old = time.time() - temporary.stat().st_mtime > SECONDS_OF_A_DAY
+            if (is_old and process == str(os.getpid())) or not _is_running(process):
+                yield temporary
 
 
 def _is_running(process: str) -> bool:

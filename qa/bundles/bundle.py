@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import os
 import platform
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -278,8 +279,8 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
 def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
     """Create the bundle `out` from one that lacks only its weights: yield a folder to write them into.
 
-    BundleError when a file is damaged, or the weights are not those of the manifest, bit for bit. Then
-    nothing stays behind.
+    Files of the bundle replace files that are written there. BundleError when a file is damaged, or the
+    weights are not those of the manifest, bit for bit. Then nothing stays behind.
     """
     refuse_existing(out)
     manifest = read_manifest(path)
@@ -288,11 +289,12 @@ def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
     for name in others:
         _verify(path / name, manifest.files[name])
     with _whole_or_not(out) as draft:
+        yield draft
         for name in (*others, MANIFEST):
             shutil.copyfile(path / name, draft / name)
-        yield draft
         if file_sha256(draft / weights) != manifest.files.get(weights):
             raise BundleError(f"{out}: the weights made are not those of {path}; nothing was written")
+        open_bundle(draft)
 
 
 @contextmanager
@@ -303,7 +305,8 @@ def _whole_or_not(out: Path) -> Iterator[Path]:
     """
     for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
         shutil.rmtree(stale, ignore_errors=True)
-    path = out.parent / f".{out.name}.unfinished-{os.getpid()}"
+    # Threads, and processes in other containers, may have the same process id.
+    path = out.parent / f".{out.name}.unfinished-{secrets.token_hex(4)}-{os.getpid()}"
     path.mkdir(parents=True)
     try:
         yield path

@@ -179,7 +179,10 @@ def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     return [
         (key, value)
         for key, value in (stage.config or {}).items()
-        if value not in (None, False) and key not in NOT_SETTINGS and not key.startswith(TEACHERS_SETTINGS)
+        if value is not None
+        and value is not False
+        and key not in NOT_SETTINGS
+        and not key.startswith(TEACHERS_SETTINGS)
     ]
 
 
@@ -203,8 +206,10 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
         if stage.source:
             yield f"checkpoint {_reference(stage.source)}, and what that was trained on", None
         if stage.training_data:
-            known = DATA.get(stage.training_data.published or "")
-            yield f"training data {_reference(stage.training_data)}", known
+            files = stage.training_data.origins
+            for file in files:
+                part = f", questions of {_reference(file)}" if len(files) > 1 else ""
+                yield f"training data {_reference(stage.training_data)}{part}", DATA.get(file.dataset or "")
         if stage.teacher and stage.teacher.lineage:
             yield from _origins(stage.teacher.lineage)
         elif stage.teacher and stage.teacher.sha256 not in [other.sha256 for other in chain]:

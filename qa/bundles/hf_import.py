@@ -120,10 +120,10 @@ def opened_in_cache(cached: Path, make: Callable[[], Bundle]) -> Bundle:
         shutil.rmtree(cached, ignore_errors=True)  # damaged
     try:
         return make()
-    except BundleError:
+    except (BundleError, OSError):
         if not cached.exists():
             raise
-        return open_bundle(cached)  # another process, e.g. of torchrun, was faster
+        return open_bundle(cached)  # another thread or process was faster
 
 
 def source_files(folder: Path) -> dict[str, str]:

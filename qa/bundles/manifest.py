@@ -34,11 +34,21 @@ class FileReference(Struct, frozen=True):
     """Name of the published data set that the file holds, where its content is known."""
     made_from: "FileReference | None" = None
     """File that this one is a sample of, or that questions were added to."""
+    added: "list[FileReference]" = []
+    """Files whose questions were added."""
+
+    @property
+    def origins(self) -> "list[FileReference]":
+        """Files that the questions come from, as far back as that is known."""
+        if self.dataset or not self.made_from:
+            return [self]
+        return [origin for file in (self.made_from, *self.added) for origin in file.origins]
 
     @property
     def published(self) -> str | None:
-        """Name of the published data set that the questions come from, where it is known."""
-        return self.dataset or (self.made_from.published if self.made_from else None)
+        """Name of the published data set that all questions come from, where there is one."""
+        names = {origin.dataset for origin in self.origins}
+        return names.pop() if len(names) == 1 else None
 
 
 class CheckpointReference(Struct, frozen=True):
@@ -254,9 +264,10 @@ class Manifest(StageRecord, frozen=True, kw_only=True):
         """SHA-256 of the teachers that it, and what it was made of, learnt from."""
         made_of: list[Manifest | Ancestor] = [self, *self.ancestors]
         teachers = {stage.teacher.sha256 for stage in made_of if stage.teacher is not None}
-        # A new student is made of its teacher, which nothing else names.
+        # A new student is made of its teacher, which nothing else names. Averaged models follow each other.
         pairs = zip(made_of, self.ancestors, strict=False)
-        return teachers | {parent.sha256 for made, parent in pairs if made.stage == "distill"}
+        parents = {parent.sha256 for made, parent in pairs if made.stage == "distill"}
+        return teachers | parents - {model.sha256 for stage in made_of for model in stage.averaged or []}
 
     @property
     def is_student(self) -> bool:

@@ -5,6 +5,7 @@ import http.client
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,35 +112,45 @@ def _converted(path: Path, split: str) -> Path:
 def data_reference(path: Path) -> dict[str, Any]:
     """Return a data file's name, SHA-256, and `dataset` where its content is a known data set.
 
-    For a sample of another file, or one with added questions, `made_from` is the reference of that file.
+    For a sample of another file, or one with added questions, `made_from` is the reference of that file, and
+    `added` has the references of files whose questions were added.
     """
     reference: dict[str, Any] = {"name": path.name, "sha256": file_sha256(path)}
     if known := _known_parts().get(_content_sha256(path)):
         reference["dataset"] = known[1]
-    elif made_from := _made_from(read_json(path)):
-        reference["made_from"] = made_from
+    else:
+        reference |= _sources(read_json(path))
     return reference
 
 
-def _made_from(root: Any) -> dict[str, Any] | None:
-    """Return what a SQuAD file says of the file that it was made from, if that is a reference to a file."""
-    given = root.get("made_from") if isinstance(root, dict) else None
-    if not isinstance(given, dict):
-        return None
-    kept = {key: given[key] for key in ("name", "sha256", "dataset") if isinstance(given.get(key), str)}
-    if not {"name", "sha256"} <= kept.keys():
-        return None
-    further = _made_from(given)
-    return kept | ({"made_from": further} if further else {})
+def _sources(root: Any) -> dict[str, Any]:
+    """Return `made_from` and `added` of a SQuAD file or reference, without what is no reference to a file."""
+    given = root if isinstance(root, dict) else {}
+    added = given.get("added")
+    made_from = _references([given.get("made_from")])
+    more = _references(added if isinstance(added, list) else [])
+    return ({"made_from": made_from[0]} if made_from else {}) | ({"added": more} if more else {})
+
+
+def _references(files: list[Any]) -> list[dict[str, Any]]:
+    references = []
+    for given in filter(lambda file: isinstance(file, dict), files):
+        kept = {key: given[key] for key in ("name", "sha256", "dataset") if isinstance(given.get(key), str)}
+        if {"name", "sha256"} <= kept.keys():
+            references.append(kept | _sources(given))
+    return references
+
+
+def _source_hashes(sources: dict[str, Any]) -> Iterator[str]:
+    """Yield the SHA-256 of all files that a file was made from, directly or not."""
+    for source in (*filter(None, [sources.get("made_from")]), *sources.get("added", [])):
+        yield source["sha256"]
+        yield from _source_hashes(source)
 
 
 def check_not_dev(path: Path, flag: str) -> None:
-    """Raise OptionError for the dev or held-out part of a named data set, or a sample of it."""
-    hashes = [_content_sha256(path)]
-    source = _made_from(read_json(path))
-    while source is not None:
-        hashes.append(source["sha256"])
-        source = source.get("made_from")
+    """Raise OptionError for a file with questions of the dev or held-out part of a named data set."""
+    hashes = [_content_sha256(path), *_source_hashes(_sources(read_json(path)))]
     parts = _known_parts()
     for part, name in (parts[sha256] for sha256 in hashes if sha256 in parts):
         if part != "train":

@@ -54,7 +54,7 @@ def write_sample(options: SampleOptions) -> None:
     parts = [read_squad(file, unlabelled=True) for file in more]
     check_ids((options.data, *options.add), [chosen, *parts])
     added = [example for part in parts for example in part]
-    write_squad(options.out, chosen + added, data_reference(path))
+    write_squad(options.out, chosen + added, data_reference(path), added=list(map(data_reference, more)))
     and_added = f", and {len(added):,} added" if more else ""
     print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
     if options.split == "dev":

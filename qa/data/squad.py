@@ -5,7 +5,7 @@ import json
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -233,10 +233,12 @@ def write_squad(
     examples: Iterable[Example],
     made_from: dict[str, Any] | None = None,
     log: tuple[Path, str] | None = None,
+    added: Sequence[dict[str, Any]] = (),
 ) -> None:
     """Write questions as SQuAD JSON, in their order; what `read_squad` refuses is not kept.
 
     `made_from` is the reference (qa.data.datasets.data_reference) of the file whose questions these are.
+    `added` are the references of files whose questions follow.
     `log` is a second file with its text, written only when the questions have been read back.
     """
 
@@ -245,10 +247,14 @@ def write_squad(
         if log is not None:
             write_whole(*log)
 
-    write_whole(path, squad_json(examples, made_from), check)
+    write_whole(path, squad_json(examples, made_from, added), check)
 
 
-def squad_json(examples: Iterable[Example], made_from: dict[str, Any] | None = None) -> bytes:
+def squad_json(
+    examples: Iterable[Example],
+    made_from: dict[str, Any] | None = None,
+    added: Sequence[dict[str, Any]] = (),
+) -> bytes:
     """Return questions as SQuAD JSON; those that follow each other share their article and passage."""
     articles = [
         {
@@ -260,8 +266,9 @@ def squad_json(examples: Iterable[Example], made_from: dict[str, Any] | None = N
         }
         for title, article in groupby(examples, lambda e: e.title)
     ]
-    root = {"version": "v2.0", **({"made_from": made_from} if made_from else {}), "data": articles}
-    return json.dumps(root, ensure_ascii=False).encode()
+    sources = {"made_from": made_from, "added": list(added)}
+    known = {key: value for key, value in sources.items() if value}
+    return json.dumps({"version": "v2.0", **known, "data": articles}, ensure_ascii=False).encode()
 
 
 def _entry(e: Example) -> dict[str, Any]:

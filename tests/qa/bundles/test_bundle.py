@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from qa.base.errors import BundleError
-from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing
+from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing, restored_bundle
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.formats.parameters import Parameters
 from qa.text.settings import QASettings
@@ -79,16 +79,36 @@ def test_lost_files_and_an_unfinished_folder_are_named(bundle, tmp_path):
         open_bundle(tmp_path / "absent")
 
 
-def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    """One with the number of this very process is of another container."""
-    dead, alive, ours = (
-        tmp_path / f".b.unfinished-{number}" for number in (999999999, os.getppid(), os.getpid())
-    )
-    for draft in (dead, alive, ours):
-        draft.mkdir()
+def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
+    """Another version of transformers writes another config.json."""
     with new_bundle(tmp_path / "b", RECORD) as draft:
         fill(draft)
-    assert leftovers(tmp_path) == [alive.name, "b"]
+        (draft.path / "config.json").write_text("{}")
+    with restored_bundle(tmp_path / "b", tmp_path / "again") as folder:
+        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "config.json").write_text('{"later": 1}')
+    assert open_bundle(tmp_path / "again").sha256 == open_bundle(tmp_path / "b").sha256
+
+    def with_another_file():
+        with restored_bundle(tmp_path / "b", tmp_path / "wrong") as folder:
+            (folder / "model.safetensors").write_bytes(b"weights")
+            (folder / "probe.json").write_text("{}")
+
+    with pytest.raises(BundleError, match=r"probe\.json"):
+        with_another_file()
+    assert leftovers(tmp_path) == ["again", "b"]
+
+
+def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
+    """One with the number of this process may be of another container, but not a day later."""
+    numbers = {"dead": 999999999, "alive": os.getppid(), "ours": os.getpid(), "old": os.getpid()}
+    drafts = {name: tmp_path / f".b.unfinished-{name}-{number}" for name, number in numbers.items()}
+    for draft in drafts.values():
+        draft.mkdir()
+    os.utime(drafts["old"], (0, 0))
+    with new_bundle(tmp_path / "b", RECORD) as draft:
+        fill(draft)
+    assert leftovers(tmp_path) == sorted([drafts["alive"].name, drafts["ours"].name, "b"])
 
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):

@@ -143,6 +143,27 @@ def test_a_sample_and_a_teacher_have_the_licences_of_what_they_were_made_of(seal
     assert "unknown" not in card.text.split("## Licence")[1]
 
 
+@pytest.mark.parametrize("with_unknown", [False, True])
+def test_added_questions_are_a_part_of_their_own(seal, embedded_reference, tmp_path, with_unknown):
+    unknown = write_examples(tmp_path / "mine.json", read_squad(resolve("embedded", "dev"))[:3])
+    add = ("embedded", str(unknown)) if with_unknown else ("embedded",)
+    mixed, few = tmp_path / "mixed.json", tmp_path / "few.json"
+    sample(SampleOptions(out=mixed, questions=5, data="everyday", split="train", add=add))
+    sample(SampleOptions(out=few, questions=9, data=str(mixed)))
+    assert data_reference(mixed)["added"][0] == embedded_reference
+    for file in (mixed, few):
+        bundle = seal(
+            file.stem,
+            encoder={"name": "minilm-l6", "sha256": MINILM_SHA256},
+            training_data=data_reference(file),
+        )
+        card = card_of(bundle)
+        assert card.data.license == (None if with_unknown else "cc-by-sa-4.0")
+        assert card.data.datasets == ["rajpurkar/squad"]
+        assert ("questions of `mine.json`" in card.text) is with_unknown
+        assert "PocketQA Everyday 1.0" in card.text
+
+
 @pytest.mark.parametrize(
     "facts",
     [
@@ -164,6 +185,13 @@ def test_where_a_part_is_unknown_no_licence_is_given(seal, embedded_reference, f
     assert card_of(bundle).data.license is None
     assert "licence unknown to PocketQA" in card_of(bundle).text
     assert "/home" not in card_of(bundle).content
+
+
+def test_settings_of_zero_are_shown(seal):
+    config = {"seed": 0, "hidden_weight": 0.0, "dropout": False, "layers": None, "data": "mine.json"}
+    stage = {"name": "t", "sha256": "3" * 64, "stage": "finetune", "config": config}
+    (line,) = (line for line in card_of(seal(ancestors=[stage])).text.splitlines() if "settings:" in line)
+    assert line.endswith("settings: seed 0, hidden_weight 0.0")
 
 
 def test_figures_with_intervals_and_without(seal, embedded_reference):

@@ -5,6 +5,8 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -25,17 +27,21 @@ from export.options import OnnxOptions, TFLiteOptions
 from export.tflite.exporter import TFLiteExporter
 from qa.base.errors import BundleError, DownloadError, PocketQAError
 from qa.bundles import hf_import as checkpoints
+from qa.bundles.bundle import new_bundle
 from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
+from qa.bundles.manifest import StageRecord
 from qa.bundles.next_export import say_next_export
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
+from qa.formats.parameters import Parameters
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.runtime.runtimes import load_runtime
 from qa.text.features import collate, make_windows
+from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer, vocabulary
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -131,6 +137,30 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
     tensors["qa_outputs.bias"] += 1
     save_file(tensors, checkpoint / "model.safetensors", {"format": "pt"})
     assert open_model(checkpoint).path != first.path
+
+
+def test_threads_that_make_a_bundle_of_the_cache_at_once_get_the_same(cache):
+    n_threads = 4
+    all_have_drafts = threading.Barrier(n_threads, timeout=20)
+    record = StageRecord(
+        format="pytorch",
+        precision="fp32",
+        stage="package",
+        parameters=Parameters(total=7, without_embeddings=7),
+    )
+    cached = cache / "packages" / "model"
+
+    def make():
+        with new_bundle(cached, record) as draft:
+            (draft.path / "model.safetensors").write_bytes(b"weights")
+            QASettings().save(draft.path / "qa.json")
+            all_have_drafts.wait()
+        return draft.bundle
+
+    with ThreadPoolExecutor(n_threads) as threads:
+        work = [threads.submit(checkpoints.opened_in_cache, cached, make) for _ in range(n_threads)]
+        assert {bundle.result().path for bundle in work} == {cached}
+    assert [path.name for path in cached.parent.iterdir()] == ["model"]
 
 
 def test_every_stage_takes_a_checkpoint(checkpoint, few, small_squad, tmp_path, capsys):

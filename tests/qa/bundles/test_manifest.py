@@ -110,3 +110,24 @@ def test_teachers_learnt_from_gold_answers_only(kind, stages, is_teacher, is_stu
     values = {"format": 1, "files": {}, **FACTS, "kind": kind, "stage": stages[0], "ancestors": ancestors}
     manifest = Manifest.from_json(json.dumps(values), "here")
     assert (manifest.is_teacher, manifest.is_student) == (is_teacher, is_student)
+
+
+@pytest.mark.parametrize(
+    ("stage", "ancestors", "averaged", "teachers"),
+    [
+        ("distill", ["distill a", "finetune t"], "", "at"),
+        ("average", ["distill a", "finetune t", "distill b"], "ab", "t"),
+        ("average", ["distill a", "distill b"], "ab", ""),
+        ("export", ["average m", "distill a", "distill b"], "ab", ""),
+    ],
+)
+def test_a_mean_is_not_taught_by_the_models_averaged(stage, ancestors, averaged, teachers):
+    chain = [{"stage": stage}] + [
+        dict(zip(("stage", "name"), entry.split(), strict=True)) for entry in ancestors
+    ]
+    mean = next((model for model in chain if model["stage"] == "average"), {})
+    mean["averaged"] = [{"name": name, "sha256": name} for name in averaged]
+    for ancestor in chain[1:]:
+        ancestor["sha256"] = ancestor["name"]
+    values = {"format": 1, "files": {}, **FACTS, **chain[0], "ancestors": chain[1:]}
+    assert Manifest.from_json(json.dumps(values), "here").taught_by == set(teachers)

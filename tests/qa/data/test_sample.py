@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.data.datasets import EMBEDDED, EVERYDAY, resolve
+from qa.data.datasets import EMBEDDED, EVERYDAY, check_not_dev, resolve
 from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import read_squad
 
@@ -58,6 +58,17 @@ def test_tables_without_ids_cannot_be_mixed_and_both_are_named(tmp_path, monkeyp
     with pytest.raises(SquadFormatError, match=f"--add {other}: {one} has .*: line-2; .*'id'"):
         write_sample(SampleOptions(tmp_path / "mixed.json", 9, str(one), "train", (str(other),)))
     assert not (tmp_path / "mixed.json").exists()
+
+
+def test_added_development_questions_are_no_training_data(tmp_path):
+    add = (EVERYDAY, str(resolve(EMBEDDED, "dev")))
+    write_sample(SampleOptions(tmp_path / "mixed.json", 5, split="train", add=add))
+    write_sample(SampleOptions(tmp_path / "few.json", 9, str(tmp_path / "mixed.json")))
+    for name in ("mixed.json", "few.json"):
+        with pytest.raises(OptionError, match=rf"--data .*{name}.*dev part of {EMBEDDED}"):
+            check_not_dev(tmp_path / name, "--data")
+    write_sample(SampleOptions(tmp_path / "train.json", 5, split="train", add=(EVERYDAY,)))
+    check_not_dev(tmp_path / "train.json", "--data")
 
 
 def test_what_cannot_be_is_refused(tmp_path):

@@ -197,7 +197,10 @@ HTML_FILES = {
         "<img><figcaption>A pear</figcaption><button>Buy</button>now",
         ["Home The shop", "Opens at 9", "Fruit", "Apple", "A pear Buy now"],
     ),
-    "rules": ("<?xml version='1.0'?>\n<!doctype html><p>Keys are\n at <b>the</b> desk.", ["Keys are at the desk."]),
+    "rules": (
+        "<?xml version='1.0'?>\n<!doctype html><p>Keys are\n at <b>the</b> desk.",
+        ["Keys are at the desk."],
+    ),
     "rules.txt": ("Write <b> for bold.", ["Write <b> for bold."]),
 }
 
@@ -479,7 +482,9 @@ def test_it_answers_offline_after_the_first_visit(browser, folder):
     assert "checked in this browser" in text(browser, "#status")
 
 
-def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_use(browser, folder, page_model):
+def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_use(
+    browser, folder, page_model
+):
     with served(folder) as url:
         quota = page_model.weights.stat().st_size // 2
         browser.send("Storage.overrideQuotaForOrigin", origin=url.rstrip("/"), quotaSize=quota)

@@ -287,7 +287,7 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
     results += [scored(name, 31.5, n=536, data=everyday, **model)]
     results += [scored(data=everyday, bundle_sha256="another file", **model)]
     elsewhere = ({"target": "cuda"}, {"machine": Machine("Z80", 1)})
-    results[:0] = [scored(data=everyday, **(model | place)) for place in elsewhere]
+    results[-2:-2] = [scored(data=everyday, **(model | place)) for place in elsewhere]
     assert shown(results, "model", "F1", EVERYDAY_F1, view="brief") == [
         ("teacher", "80.00", UNKNOWN),
         (name, "78.00", "31.50"),

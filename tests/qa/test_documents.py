@@ -107,6 +107,11 @@ def test_several_texts_are_read_as_one_long_one_and_no_answer_spans_two(make_bun
     alone = model.answer("Where?", "In Kiel")
     assert model.answer("Where?", ["In Kiel"]) == alone
     assert model.answer("Where?", ["", "In Kiel"]).text == alone.text
+    blank = ["", " \n"] * MOST_WINDOWS
+    behind = model.read([("Where?", [*blank, "In Kiel"]), ("Where?", ["", ""])])
+    assert behind.n_windows == [1, 2]
+    assert behind.answers[0].text == alone.text
+    assert behind.answers[0].start == alone.start + len("\n\n".join([*blank, ""]))
     with pytest.raises(OptionError, match="the context of pair 0 must be a text or a list of texts"):
         model.answer("Where?", [])
     assert Document("a", "x\ny").place(2) == {"file": "a", "line": 2}

@@ -151,8 +151,13 @@ def _document(source: str, raw: bytes) -> Document:
         raise OptionError(f"{source}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
     if HTML_NAME.search(source) or HTML_START.match(raw):
         page = _HTMLText()
-        page.feed(text)
-        page.close()
+        try:
+            page.feed(text)
+            page.close()
+        except AssertionError as error:  # HTMLParser's, of markup such as <![foo bar]]>
+            raise OptionError(
+                f"{source}: cannot be read as HTML ({first_line(error)}); give its text"
+            ) from None
         text = "".join(page.parts)
     return Document(source, text)
 

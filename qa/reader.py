@@ -129,9 +129,11 @@ class Reader:
         places = []  # the number of its question, and where its text begins in the passage
         for number, (question, texts) in enumerate(asked):
             begin = 0
+            all_blank = not any(text.strip() for text in texts)
             for text in texts:
-                examples.append(Example(str(number), "", text, question, (), False))
-                places.append((number, begin))
+                if all_blank or text.strip():  # a window of a blank text would take the place of another
+                    examples.append(Example(str(number), "", text, question, (), False))
+                    places.append((number, begin))
                 begin += len(text) + len(BETWEEN_TEXTS)
         numbers = [number for number, _ in places]
         began = time.perf_counter()

@@ -178,12 +178,18 @@ class RemoteRuntime:
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Send a request and return its reply."""
         assert self._process.stdin is not None
+        if self._process.poll() is not None:
+            raise self._ended()
         try:
             self._process.stdin.write(encode({"do": do, **arguments}))
             self._process.stdin.flush()
+            line = self._line()
         except BrokenPipeError:
             raise self._ended() from None
-        line = self._line()
+        except BaseException:  # such as Ctrl-C; the next request must not read the reply to this one
+            self._process.kill()
+            self._process.wait()
+            raise
         try:
             reply = decode(line)
         except ValueError:
@@ -204,7 +210,6 @@ class RemoteRuntime:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._received:
                 if not selector.select(max(0.0, ends - time.monotonic())):
-                    self.close()
                     text = f"its process did not answer within {self._timeout_s:g} seconds and was ended"
                     raise RemoteError(self._deployment.explain(text))
                 more = os.read(self._process.stdout.fileno(), 1 << 20)

@@ -35,6 +35,15 @@ def test_a_page_is_read_as_its_text_with_each_word_on_its_line(tmp_path):
         assert word.split()[-1] in line
 
 
+def test_a_page_that_cannot_be_parsed_is_refused_and_left_out_of_a_folder(tmp_path, capsys):
+    (tmp_path / "a.txt").write_text("The rent is 900 euros.")
+    (tmp_path / "page.html").write_text("<p>Rent</p><![foo bar]]>")
+    with pytest.raises(OptionError, match=r"page\.html: .*'foo '"):
+        read_texts([str(tmp_path / "page.html")])
+    assert len(read_texts([str(tmp_path)]).documents) == 1
+    assert "page.html: " in capsys.readouterr().err
+
+
 def test_the_web_page_keeps_words_whole_at_the_same_tags():
     script = (ROOT / "export/web/page/textfile.mjs").read_text(encoding="utf-8")
     assert set(re.findall(r"\w+", re.search(r"INLINE =([^;]+)", script)[1])) == INLINE
@@ -107,6 +116,11 @@ def test_several_texts_are_read_as_one_long_one_and_no_answer_spans_two(make_bun
     alone = model.answer("Where?", "In Kiel")
     assert model.answer("Where?", ["In Kiel"]) == alone
     assert model.answer("Where?", ["", "In Kiel"]).text == alone.text
+    blank = ["", " \n"] * MOST_WINDOWS
+    behind = model.read([("Where?", [*blank, "In Kiel"]), ("Where?", ["", ""])])
+    assert behind.n_windows == [1, 2]
+    assert behind.answers[0].text == alone.text
+    assert behind.answers[0].start == alone.start + len("\n\n".join([*blank, ""]))
     with pytest.raises(OptionError, match="the context of pair 0 must be a text or a list of texts"):
         model.answer("Where?", [])
     assert Document("a", "x\ny").place(2) == {"file": "a", "line": 2}

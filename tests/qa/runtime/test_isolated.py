@@ -13,6 +13,7 @@ from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad
 from qa.runtime.isolated import IsolatedRuntime
 from qa.runtime.probe import ProbeWindow, read_probe, write_probe
+from qa.runtime.remote import RemoteError
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
 
@@ -60,3 +61,25 @@ def test_the_process_goes_with_its_runtime(tiny_export):
     process = runtime._process
     del runtime
     assert process.poll() is not None
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, "timeout"])
+def test_after_a_request_without_a_reply_no_answer_is_of_stale_logits(monkeypatch, stop):
+    model = qa.load(isolated=True)
+    model.answer("Who was born?", CONTEXT)
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    if stop == "timeout":
+        monkeypatch.setattr(model.runtime, "_timeout_s", 0.0)
+        with pytest.raises(RemoteError, match="within 0 seconds"):
+            model.answer("Who was born?", CONTEXT)
+        monkeypatch.undo()
+    else:
+        monkeypatch.setattr(model.runtime, "_line", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.answer("Who was born?", CONTEXT)
+        monkeypatch.undo()
+    with pytest.raises(BundleError, match="killed by SIGKILL"):
+        model.answer("When did she die?", CONTEXT)

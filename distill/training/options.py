@@ -64,7 +64,7 @@ class DistillationWeights:
 
     @property
     def gold_only(self) -> bool:
-        """Whether the loss is that of the gold answers alone, so that no teacher need run."""
+        """True where only the gold answers count, so that no teacher runs."""
         return self.alpha == 1 and self.hidden_weight == 0
 
 

@@ -96,10 +96,10 @@ def distillation_trainer(
 ) -> Trainer:
     """Return a trainer that distils `teacher` into `student` on the windows of `splits`.
 
-    The teacher does not run where the gold answers are the whole loss.
-    A checkpoint is continued only with the same teacher, data, loss and `depends_on`. The student learns
-    without dropout, whose noise would bias the logits and states that it is to match. Attention then needs
-    no (B, heads, T, T) array either, which halves the memory of a step.
+    The teacher does not run where only the gold answers count. A checkpoint is continued only with the same
+    teacher, data, loss and `depends_on`. The student learns without dropout, whose noise would bias the
+    logits and states that it is to match. Attention then needs no (B, heads, T, T) array either, which halves
+    the memory of a step.
     """
     disable_dropout(student)
     weights = options.weights()

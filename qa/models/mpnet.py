@@ -21,7 +21,7 @@ with quiet_import():
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
 
 
-# That of transformers' BERT is missing in older releases, such as the one that Optimum needs.
+# Older releases of transformers, such as the one that Optimum needs, have no such function to import.
 def eager_attention(
     module: nn.Module,
     query: Tensor,

@@ -20,7 +20,7 @@ from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, Bundle, open_adapter, open_bundle
 from qa.bundles.hf_import import open_model, output_beside
-from qa.bundles.manifest import FileReference, Made
+from qa.bundles.manifest import FileReference, Made, recorded_name
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
@@ -88,7 +88,8 @@ def encoder_start(options: FinetuneOptions) -> Start:
     folder = find_encoder(options.model)
     head = DEFAULT_HEAD if options.head is None or options.standalone else options.head
     model = QAModel(load_encoder(options.model, folder), head, options.activation, options.seed)
-    encoder = FileReference(name=options.model, sha256=file_sha256(folder / "model.safetensors"))
+    name = recorded_name(options.model)
+    encoder = FileReference(name=name, sha256=file_sha256(folder / "model.safetensors"))
     return Start(
         model, folder, options.window_settings(QASettings()), None, encoder.sha256, Made(encoder=encoder)
     )

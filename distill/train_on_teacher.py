@@ -22,7 +22,7 @@ from qa.base.files import file_sha256
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import FileReference, Made
+from qa.bundles.manifest import FileReference, Made, recorded_name
 from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
@@ -157,5 +157,5 @@ def new_student(
     folder = find_encoder(name)
     head = options.student_head or teacher.head_name
     model = QAModel(load_encoder(name, folder), head, teacher.activation, options.seed)
-    encoder = FileReference(name=name, sha256=file_sha256(folder / "model.safetensors"))
+    encoder = FileReference(name=recorded_name(name), sha256=file_sha256(folder / "model.safetensors"))
     return Start(model, folder, settings, None, encoder.sha256, Made(encoder=encoder))

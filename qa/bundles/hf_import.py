@@ -22,7 +22,7 @@ from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
 from qa.base.shipped import is_shipped
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
-from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord
+from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord, recorded_name
 from qa.bundles.next_export import say_next_export
 from qa.data.datasets import cache_folder
 from qa.formats.registry import CONFIG
@@ -33,7 +33,7 @@ HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 STAGE = "checkpoint"
 CHECKPOINT_CONFIGS = (CONFIG, "adapter_config.json")
 # Raise it when the same files give another bundle.
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
         format="pytorch",
         precision="fp32",
         stage=STAGE,
-        source=CheckpointReference(name=name, files=source_files(folder)),
+        source=CheckpointReference(name=recorded_name(name), files=source_files(folder)),
         parameters=model.count_parameters(),
     )
     with new_bundle(out, recorded) as draft:

@@ -325,6 +325,11 @@ def recorded_options(options: Any) -> dict[str, Any]:
     return {name: _recorded(value) for name, value in asdict(options).items()}
 
 
+def recorded_name(model: str) -> str:
+    """Return the name of a model for a manifest: of a folder only the last part, a hub name whole."""
+    return Path(model).resolve().name if Path(model).exists() else model
+
+
 def _recorded(value: Any) -> Any:
     if isinstance(value, str | Path):
         return Path(value).name if Path(value).is_absolute() else str(value)

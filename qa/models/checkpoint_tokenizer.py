@@ -76,8 +76,8 @@ def _has_types(what: str, folder: Path, reference: Any, pair: Any, n_head: int) 
     return False
 
 
-def check_encoder_tokenizer(what: str, folder: Path) -> None:
-    """Raise OptionError unless tokenizer.json gives the tokens that transformers gives."""
+def check_encoder_tokenizer(what: str, folder: Path) -> Tokenizer:
+    """Return the tokenizer of tokenizer.json. OptionError unless transformers gives the same tokens."""
     if not (folder / TOKENIZER).is_file():
         raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
     tokenizer = load_tokenizer(folder)
@@ -92,6 +92,7 @@ def check_encoder_tokenizer(what: str, folder: Path) -> None:
             f"{what}: {folder / TOKENIZER} gives other tokens than with {SETTINGS} and "
             f"added_tokens.json; {SAVE_AS_ONE}"
         )
+    return tokenizer
 
 
 def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:

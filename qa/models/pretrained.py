@@ -136,8 +136,9 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
-    check_encoder_tokenizer(what, folder)
+    tokenizer = check_encoder_tokenizer(what, folder)
     load_weights(what, folder, encoder)
+    _check_ids(f"{what}: {folder}", encoder, tokenizer)
     return encoder
 
 
@@ -195,6 +196,11 @@ def _fit(where: str, encoder: Encoder, tokenizer: Tokenizer, types: bool) -> Non
         )
     if not types:
         encoder.keep_first_token_type()
+    _check_ids(where, encoder, tokenizer)
+
+
+def _check_ids(where: str, encoder: Encoder, tokenizer: Tokenizer) -> None:
+    """Raise OptionError where ids of a tokenizer have no row in the embedding table, or padding differs."""
     n_tokens = max(tokenizer.get_vocab(with_added_tokens=True).values()) + 1
     n_rows = encoder.words.num_embeddings
     if n_tokens > n_rows:

@@ -10,7 +10,7 @@ import pytest
 
 from qa.base.errors import BundleError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing, restored_bundle
-from qa.bundles.manifest import FileReference, StageRecord, recorded_options
+from qa.bundles.manifest import FileReference, StageRecord, recorded_name, recorded_options
 from qa.formats.parameters import Parameters
 from qa.text.settings import QASettings
 
@@ -55,6 +55,17 @@ def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
     kept = {"out": "b", "data": "train.json", **given}
     (told,) = open_bundle(tmp_path / "b").lineage()
     assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told.config == kept
+
+
+@pytest.mark.parametrize(
+    ("given", "recorded"),
+    [("{}/made", "made"), ("made", "made"), ("sub/../made", "made"), ("of-nobody/bert", "of-nobody/bert")],
+)
+def test_a_manifest_names_a_folder_without_its_place(tmp_path, monkeypatch, given, recorded):
+    monkeypatch.chdir(tmp_path)
+    for name in ("made", "sub"):
+        (tmp_path / name).mkdir()
+    assert recorded_name(given.format(tmp_path)) == recorded
 
 
 def test_any_changed_byte_is_found(bundle):

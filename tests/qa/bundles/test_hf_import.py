@@ -129,6 +129,8 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
     assert first.path.is_relative_to(cache)
     assert (first.path.name, first.manifest.stage) == ("bert-qa", "checkpoint")
     assert first.manifest.is_teacher
+    assert first.manifest.source.name == "bert-qa"
+    assert str(tmp_path) not in (first.path / "manifest.json").read_text()
     assert set(first.manifest.source.files) == {"config.json", "model.safetensors", *TOKENIZER_FILES}
     assert open_model(checkpoint).sha256 == first.sha256
     (first.path / "config.json").write_text("{}")  # damaged: made again

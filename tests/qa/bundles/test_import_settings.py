@@ -18,6 +18,8 @@ from checkpoints import (
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
+from distill.options import FinetuneOptions
+from distill.train_on_gold import encoder_start
 from qa.base.errors import PocketQAError
 from qa.bundles import hf_import
 from qa.bundles.hf_import import import_checkpoint
@@ -297,6 +299,20 @@ def test_what_a_family_cannot_have_is_refused(tmp_path, family, config, tokenize
         imported(folder)
 
 
+@pytest.mark.parametrize("load", [imported, lambda folder: load_encoder(str(folder))])
+@pytest.mark.parametrize(
+    ("family", "config", "message"),
+    [
+        ("bert", {"vocab_size": 50}, "tokens, its embedding table 50 rows"),
+        ("roberta", {"pad_token_id": 0}, "pad_token_id"),
+    ],
+)
+def test_a_tokenizer_of_another_model_is_refused(tmp_path, load, family, config, message):
+    folder = write_checkpoint(tmp_path / "checkpoint", family, **config)
+    with pytest.raises(PocketQAError, match=message):
+        load(folder)
+
+
 def test_what_a_refusal_advises_works(tmp_path):
     folder = write_checkpoint(tmp_path / "checkpoint", "bert")
     no_template_for_the_class(folder)
@@ -309,6 +325,12 @@ def test_what_a_refusal_advises_works(tmp_path):
     lower_cased_file(said)
     tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast")(said)
     assert largest_difference(reference_logits(said), our_logits(imported(said))) < TOLERANCE
+
+
+def test_a_folder_of_an_encoder_is_recorded_by_its_name(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    start = encoder_start(FinetuneOptions(model=str(folder), max_length=96, out=tmp_path / "out"))
+    assert start.made.encoder.name == "checkpoint"
 
 
 def test_words_that_a_tokenizer_can_never_give_are_said(tmp_path, capsys):

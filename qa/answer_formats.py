@@ -15,7 +15,9 @@ ALTERNATIVE_LENGTH = 50
 LEAST_SHOWN = 0.002  # probability of another answer that is worth a look
 
 
-def as_json(reading: Reading, questions: Sequence[str], texts: Texts, shared: dict[str, Any]) -> str:
+def as_json(
+    reading: Reading, questions: Sequence[str], texts: Texts, shared: dict[str, Any], *, indent: int | None
+) -> str:
     """Return the results of a call, each with what its questions share; times are sums over all of them.
 
     `score` is null without an answer. `n_best` holds the answer and those from other places, without the
@@ -27,7 +29,7 @@ def as_json(reading: Reading, questions: Sequence[str], texts: Texts, shared: di
         "decode_ms": reading.decode_ms,
     }
     results = [_values(reading, n, question, texts) | shared for n, question in enumerate(questions)]
-    return json.dumps(results if len(results) > 1 else results[0], indent=1, ensure_ascii=False)
+    return json.dumps(results if len(results) > 1 else results[0], indent=indent, ensure_ascii=False)
 
 
 def _values(reading: Reading, number: int, question: str, texts: Texts) -> dict[str, Any]:

@@ -54,7 +54,8 @@ class AskOptions:
     """Read everything. By default only the 16 windows that share most with the question are read."""
     format: Literal["text", "json", "answer"] = "text"
     """Form of the output: text with the answer's place, JSON with all n-best answers and times in
-    milliseconds, or only the answer, a line for each question. JSON is a list for several questions."""
+    milliseconds, or only the answer, a line for each question. JSON is a list for several questions, and a
+    line for each question that is typed or piped."""
     json: bool = False
     """Short for --format json."""
     threads: Expert[int | None] = None
@@ -129,12 +130,17 @@ def ask(options: AskOptions) -> list[Answer]:
         return _answer(model, texts, questions, options, load_ms)
     answers = []
     for question in _typed_questions(texts):
-        answers += _answer(model, texts, [question], options, load_ms)
+        answers += _answer(model, texts, [question], options, load_ms, indent=None)
     return answers
 
 
 def _answer(
-    model: Reader, texts: Texts, questions: Sequence[str], options: AskOptions, load_ms: float
+    model: Reader,
+    texts: Texts,
+    questions: Sequence[str],
+    options: AskOptions,
+    load_ms: float,
+    indent: int | None = 1,
 ) -> list[Answer]:
     """Answer questions together and print the results."""
     pairs = [(question, texts.contents) for question in questions]
@@ -146,7 +152,7 @@ def _answer(
             "threads": model.threads,
             "load_ms": load_ms,
         }
-        print(as_json(reading, questions, texts, shared), flush=True)
+        print(as_json(reading, questions, texts, shared, indent=indent), flush=True)
     elif options.format == "answer":
         print("\n".join(one_line(answer.text) for answer in reading.answers), flush=True)
     else:

@@ -7,7 +7,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
@@ -102,11 +102,11 @@ def _read_file(path: str) -> Document:
 
 def _documents_in(folder: str, known: set[str]) -> list[Document]:
     """Read every text in a folder that is not in `known`, and add it there; hidden files are left out."""
-    files = list(_files(folder))
-    if not files:
+    files, unread = _files(folder)
+    n = len(files) + len(unread)
+    if not n:
         raise OptionError(f"{folder}: has no file; give a folder with texts")
     documents = []
-    unread = []
     for path in files:
         if (real := os.path.realpath(path)) not in known:
             known.add(real)
@@ -114,22 +114,29 @@ def _documents_in(folder: str, known: set[str]) -> list[Document]:
                 documents.append(_read_file(path))
             except (OptionError, OSError) as error:
                 unread.append(str(error))
-    if len(unread) == len(files):
+    if len(unread) == n:
         raise OptionError(f"{folder}: has no text; {unread[0]}")
     if unread:
         named = first_few(unread, NAMED_FILES)
-        print(f"{folder}: left out {len(unread)} of {len(files)} files: {named}", file=sys.stderr)
+        print(f"{folder}: left out {len(unread)} of {n} files: {named}", file=sys.stderr)
     return documents
 
 
-def _files(folder: str) -> Iterator[str]:
-    for path, folders, names in os.walk(folder):
+def _files(folder: str) -> tuple[list[str], list[str]]:
+    """Return the files of a folder in order, and why others of its entries cannot be read."""
+    files: list[str] = []
+    unread: list[str] = []
+    for path, folders, names in os.walk(folder, onerror=lambda error: unread.append(str(error))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (
-            file
-            for name in sorted(names)
-            if not name.startswith(".") and os.path.isfile(file := os.path.join(path, name))
-        )
+        for entry in (os.path.join(path, name) for name in folders):
+            if os.path.islink(entry):
+                unread.append(f"{entry}: is a link to a folder; give the folder itself")
+        for entry in (os.path.join(path, name) for name in sorted(names) if not name.startswith(".")):
+            if os.path.isfile(entry):
+                files.append(entry)
+            else:
+                unread.append(f"{entry}: is no file")
+    return files, unread
 
 
 def _read_stdin() -> bytes:

@@ -294,6 +294,13 @@ def test_the_exit_code_says_whether_there_is_an_answer(words, typed, code, print
     assert capsys.readouterr().out.splitlines() == printed
 
 
+def test_piped_questions_give_a_line_of_json_each(stdin, capsys):
+    stdin(f"{QUESTION}\nWho painted the Mona Lisa?\n".encode())
+    run_command("ask", [str(APOLLO), "--json"])
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["answer"] for line in lines] == ["Michael Collins", ""]
+
+
 def test_questions_are_asked_at_a_prompt_until_ctrl_d():
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "qa.ask", str(APOLLO)]

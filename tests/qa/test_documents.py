@@ -85,10 +85,14 @@ def test_a_folder_is_all_its_texts_and_the_rest_is_named(tmp_path, capsys, monke
         (tmp_path / name).write_bytes(content)
     os.symlink("b.txt", tmp_path / "notes" / "same.txt")
     os.symlink(tmp_path, tmp_path / "notes" / "circle")
+    os.symlink("nothing", tmp_path / "notes" / "gone")
     texts = read_texts(["top.txt", "notes", "notes/a/c.md", "top.txt"])
     assert [d.source for d in texts.documents] == ["top.txt", "notes/b.txt", "notes/a/c.md"]
     told = capsys.readouterr().err
-    assert re.match(r"notes: left out 1 of \d files: notes/z.png: not UTF-8 text \(byte 0\)", told)
+    assert told.startswith("notes: left out 3 of 6 files: ")
+    assert "notes/circle: is a link to a folder" in told
+    assert "notes/gone: is no file" in told
+    assert "notes/z.png: not UTF-8 text (byte 0)" in told
     assert told.count("\n") == 1
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionError, match="empty: has no file"):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, SquadFormatError, first_few
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.santo import Row, read_table
 from qa.data.squad import Answer, Example
@@ -113,23 +113,24 @@ def read_text(path: Path, report: Report) -> str:
 
 
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
-    """Read question rows by Q_ID; drop repeated rows. SquadFormatError for a Q_ID with two contents."""
+    """Read question rows by Q_ID; drop repeated rows. SquadFormatError names all rows with faults."""
     questions: dict[str, Row] = {}
+    faults = []
     for row in read_table(path, QUESTION_COLUMNS, OTHER_NAMES):
         qid = row["Q_ID"]
         if not qid or row["Answerable"].strip().lower() not in ("true", "false"):
-            raise row.fault(
-                f"expected a Q_ID and TRUE or FALSE under Answerable, got {qid!r} and {row['Answerable']!r}"
-            )
-        if qid not in questions:
+            faults.append(f"row {row.line}: got {qid!r} and {row['Answerable']!r}")
+        elif qid not in questions:
             questions[qid] = row
         elif questions[qid].fields == row.fields:
             report.drop(path, row.line, qid, "question listed twice")
         else:
-            raise row.fault(
-                f"Q_ID {qid!r} stands in row {questions[qid].line} already, with other contents; make ids "
-                "unique"
-            )
+            line = questions[qid].line
+            faults.append(f"row {row.line}: {qid!r} stands in row {line}, with other contents")
+    if faults:
+        raise SquadFormatError(
+            f"{path}: {first_few(faults)}; each row needs a Q_ID of its own and TRUE or FALSE under Answerable"
+        )
     return questions
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from qa.base.errors import SquadFormatError
+from qa.base.errors import SquadFormatError, first_few
 
 # One field and the comma or line end behind it.
 _FIELD = re.compile(r'\s*+(?:"(?P<quoted>.*?)"|(?P<bare>[^",][^,]*|))\s*(?P<end>,|$)')
@@ -72,15 +72,19 @@ def read_table(
             )
         places[column] = place
     rows = []
+    faults = []
     for n, line in lines[1:]:
         fields = _split(line)
         if fields is None or not max(places.values()) < len(fields) <= len(names):
             found = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
-            raise SquadFormatError(
-                f"{path}: row {n}: {found} where the header names {len(names)}; put texts that hold commas "
-                "in quotation marks"
-            )
-        rows.append(Row(path, n, {column: fields[place] for column, place in places.items()}))
+            faults.append(f"row {n}: {found}")
+        else:
+            rows.append(Row(path, n, {column: fields[place] for column, place in places.items()}))
+    if faults:
+        raise SquadFormatError(
+            f"{path}: {first_few(faults)}; the header names {len(names)} fields: put texts that hold commas "
+            "in quotation marks"
+        )
     if not rows and not may_be_empty:
         raise SquadFormatError(f"{path}: row {first + 1}: no records below the header")
     return rows

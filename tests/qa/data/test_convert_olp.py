@@ -1,6 +1,7 @@
 """OLP to SQuAD: what the hand-written sample becomes, rule by rule, and the row that each fault is reported
 at."""
 
+import re
 import shutil
 
 import pytest
@@ -125,19 +126,19 @@ FAULTS = [
     ("annotations", SPAN, "3, A_2, 69, 69", "row 2: annotation 3 of A_2 at 69 to 69 lies outside"),
     ("annotations", SPAN, "3, A_2, 6x, 91", "row 2: DocCharOnset(incl) must be a whole number, got '6x'"),
     ("annotations", SPAN, "3, A_2, -1, 91", "row 2: DocCharOnset(incl) must be a whole number, got '-1'"),
-    ("annotations", '"beat Meadow United 2-1"', "beat, 2-1", "row 2: 8 fields where the header names 7"),
+    ("annotations", '"beat Meadow United 2-1"', "beat, 2-1", "row 2: 8 fields; the header names 7"),
     (
         "annotations",
         ', 69, 91, "beat Meadow United 2-1", "", ',
         "",
-        "row 2: 2 fields where the header names 7",
+        "row 2: 2 fields; the header names 7",
     ),
-    ("questions", "A_7, TRUE", "A_6, TRUE", "row 8: Q_ID 'A_6' stands in row 7 already, with other contents"),
+    ("questions", "A_7, TRUE", "A_6, TRUE", "row 8: 'A_6' stands in row 7, with other contents"),
     (
         "questions",
         "A_1, TRUE",
         "A_1, yes",
-        "row 2: expected a Q_ID and TRUE or FALSE under Answerable, got 'A_1'",
+        "row 2: got 'A_1' and 'yes'; each row needs a Q_ID",
     ),
     ("tokens", '"Harbour"', '"Harbour', "row 2: a quotation mark that does not close"),
     (
@@ -171,6 +172,21 @@ def test_fault_names_file_and_row_and_leaves_nothing(folder, table, old, new, sa
     assert str(caught.value).startswith(f"{path}: ")
     assert says in str(caught.value)
     assert [p.name for p in folder.parent.iterdir()] == ["olp"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("TRUE,", "yes,", "row 2: got 'A_1' and 'yes', row 3: "),
+        (", ", " ", "row 2: 1 fields, row 3: "),
+    ],
+)
+def test_all_rows_at_fault_are_named_at_once(folder, old, new, says):
+    path = folder / "questions" / "harbour-meadow.csv"
+    header, rows = path.read_text().split("\n", 1)
+    path.write_text(f"{header}\n{rows.replace(old, new)}")
+    with pytest.raises(SquadFormatError, match=re.escape(says)):
+        convert(folder, "harbour-meadow")
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def read_questions(path: Path, report: Report) -> dict[str, Row]:
             faults.append(f"row {row.line}: {qid!r} stands in row {line}, with other contents")
     if faults:
         raise SquadFormatError(
-            f"{path}: {first_few(faults)}; each row needs a Q_ID of its own and TRUE or FALSE under Answerable"
+            f"{path}: {first_few(faults)}; each row needs its own Q_ID, and TRUE or FALSE under Answerable"
         )
     return questions
 

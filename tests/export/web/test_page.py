@@ -475,7 +475,7 @@ def test_it_fits_the_screen(page, width, tmp_path):
 def test_it_answers_offline_after_the_first_visit(browser, folder):
     with served(folder) as url:
         opened(browser, url)
-        assert "offline" in text(browser, "#offline")
+        wait(browser, "document.querySelector('#offline').textContent.includes('works offline')")
     opened(browser, url)
     assert ask(browser) == ANSWER
     opened(browser, url + "index.html?from=home")

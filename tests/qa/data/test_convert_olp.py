@@ -138,7 +138,7 @@ FAULTS = [
         "questions",
         "A_1, TRUE",
         "A_1, yes",
-        "row 2: got 'A_1' and 'yes'; each row needs a Q_ID",
+        "row 2: got 'A_1' and 'yes'; each row needs its own Q_ID",
     ),
     ("tokens", '"Harbour"', '"Harbour', "row 2: a quotation mark that does not close"),
     (

@@ -10,7 +10,10 @@ from distill.training.options import flag_of
 from qa.base.errors import BundleError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle
+from qa.bundles.hf_import import source_files
+from qa.bundles.manifest import Ancestor
 from qa.data.datasets import resolve
+from qa.models.checkpoint_weights import WEIGHTS
 
 # Options that a finished model does not depend on.
 FREE_OPTIONS = ("resume", "cache", "out", "eval_data")
@@ -38,13 +41,22 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
     training_data = bundle.manifest.training_data
     if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
         raise differs(f"of another --data than {options.data} is now")
-    made_of = {ancestor.sha256 for ancestor in bundle.manifest.ancestors}
-    if bundle.manifest.teacher is not None:
-        made_of.add(bundle.manifest.teacher.sha256)
+    made_of = bundle.lineage() + (bundle.manifest.teacher.lineage if bundle.manifest.teacher else [])
     for name, path in models.items():
-        manifest = Path(path or "") / MANIFEST
-        if path and manifest.is_file() and file_sha256(manifest) not in made_of:
+        if path and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
             raise differs(f"of another --{name} than {path} is now")
+
+
+def _is_one_of(folder: Path, models: list[Ancestor]) -> bool:
+    """Test if a folder holds one of the models: its bundle, checkpoint or pre-trained encoder."""
+    if (folder / MANIFEST).is_file():
+        return file_sha256(folder / MANIFEST) in {model.sha256 for model in models}
+    weights = folder / WEIGHTS
+    encoders = {model.encoder.sha256 for model in models if model.encoder}
+    if weights.is_file() and file_sha256(weights) in encoders:
+        return True
+    files = source_files(folder).items()
+    return any(model.source.files.items() <= files for model in models if model.source)
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:

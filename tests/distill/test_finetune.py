@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from checkpoints import change_weights, write_checkpoint
 from comparisons import copied
 
 from distill.data import load_splits
@@ -114,6 +115,19 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
     with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
         finetune(config(resume=True, model=elsewhere))
+
+
+@pytest.mark.parametrize(("head", "changed"), [(True, "config.json"), (False, "model.safetensors")])
+def test_a_changed_checkpoint_or_encoder_is_not_resumed_with(few, tmp_path, head, changed):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    if not head:
+        change_weights(folder, lambda name, tensor: {} if "qa_outputs" in name else {name: tensor})
+    config = FinetuneOptions(model=str(folder), max_length=96, out=tmp_path / "t", resume=True, **few)
+    first = finetune(config)
+    assert finetune(config).sha256 == first.sha256
+    (folder / changed).write_bytes((folder / changed).read_bytes() + b" ")
+    with pytest.raises(BundleError, match="t: made of another --model than"):
+        finetune(config)
 
 
 def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_path):

@@ -105,6 +105,20 @@ def windows(make_bundle):
     return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
 
 
+@pytest.fixture(scope="session")
+def coded(make_bundle, small_squad, tmp_path_factory):
+    """The tiny BERT with an embedding table in pq4."""
+    from made_once import shared_bundle
+
+    from compress.embeddings import EmbeddingsOptions, quantize_embeddings
+    from qa.bundles.bundle import open_bundle
+
+    def make(path):
+        quantize_embeddings(EmbeddingsOptions(make_bundle(), path, "pq4", data=str(small_squad)))
+
+    return open_bundle(shared_bundle(shared_folder(tmp_path_factory) / "coded", "coded", make))
+
+
 @pytest.fixture
 def few(small_squad):
     """Options of a short training."""

@@ -119,6 +119,16 @@ def coded(make_bundle, small_squad, tmp_path_factory):
     return open_bundle(shared_bundle(shared_folder(tmp_path_factory) / "coded", "coded", make))
 
 
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory):
+    """The folder of a small BERT encoder with MiniLM's tokenizer."""
+    from tiny_models import write_encoder
+
+    path = tmp_path_factory.mktemp("encoder") / "tiny-encoder"
+    write_encoder(path)
+    return path
+
+
 @pytest.fixture
 def few(small_squad):
     """Options of a short training."""

@@ -25,7 +25,7 @@ def make_bundle(tmp_path_factory):
     """A function that makes (once) the bundle of a tiny random model, and returns its path."""
     from made_once import bundle_maker
 
-    return bundle_maker(tmp_path_factory)
+    return bundle_maker(shared_folder(tmp_path_factory) / "bundles")
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +46,16 @@ def make_whole_bundle(make_whole, tmp_path_factory):
 
 @pytest.fixture(autouse=True, scope="session")
 def converted_once(tmp_path_factory):
-    """The converter to TFLite, which converts each model once in a run; None where no test imports torch."""
+    """The converter to TFLite, which converts each model once in a run; None where no test imports torch.
+
+    Two more slow functions compute only once (made_once.work_kept).
+    """
     if "torch" not in sys.modules:
         yield None
         return
-    from made_once import conversions_kept
+    from made_once import work_kept
 
-    with conversions_kept(shared_folder(tmp_path_factory) / "converted") as convert_once:
+    with work_kept(shared_folder(tmp_path_factory) / "converted") as convert_once:
         yield convert_once
 
 
@@ -61,7 +64,7 @@ def export_once(make_bundle, tmp_path_factory):
     """A function that exports a tiny model, by the arguments of make_bundle, once: (parent, export)."""
     from made_once import export_maker
 
-    return export_maker(make_bundle, tmp_path_factory)
+    return export_maker(make_bundle, shared_folder(tmp_path_factory) / "exports")
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +103,30 @@ def windows(make_bundle):
 
     bundle = open_bundle(make_bundle())
     return make_windows(read_squad(resolve("embedded", "train"))[:16], bundle.tokenizer, bundle.settings)[:16]
+
+
+@pytest.fixture(scope="session")
+def coded(make_bundle, small_squad, tmp_path_factory):
+    """The tiny BERT with an embedding table in pq4."""
+    from made_once import shared_bundle
+
+    from compress.embeddings import EmbeddingsOptions, quantize_embeddings
+    from qa.bundles.bundle import open_bundle
+
+    def make(path):
+        quantize_embeddings(EmbeddingsOptions(make_bundle(), path, "pq4", data=str(small_squad)))
+
+    return open_bundle(shared_bundle(shared_folder(tmp_path_factory) / "coded", "coded", make))
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory):
+    """The folder of a small BERT encoder with MiniLM's tokenizer."""
+    from tiny_models import write_encoder
+
+    path = tmp_path_factory.mktemp("encoder") / "tiny-encoder"
+    write_encoder(path)
+    return path
 
 
 @pytest.fixture

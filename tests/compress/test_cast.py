@@ -10,8 +10,6 @@ import torch
 from safetensors.torch import load_file
 
 from compress.cast import CastOptions, cast
-from compress.embeddings import EmbeddingsOptions
-from compress.embeddings import quantize_embeddings as compress_table
 from qa.base.errors import BundleError, OptionError, SquadFormatError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import data_reference
@@ -70,8 +68,7 @@ def test_a_stored_bundle_is_small_and_computes_as_its_parent(
     )
 
 
-def test_codes_of_a_word_table_are_kept(make_bundle, tmp_path):
-    coded = compress_table(EmbeddingsOptions(make_bundle(), tmp_path / "coded", "pq4"))
+def test_codes_of_a_word_table_are_kept(coded, tmp_path):
     bundle = cast(CastOptions(coded.path, tmp_path / "stored"))
     codes = "encoder.model.embeddings.word_embeddings.codes"
     assert torch.equal(load_file(bundle.weights)[codes], load_file(coded.weights)[codes])

@@ -80,21 +80,22 @@ def test_frequent_tokens_are_kept_more_exactly():
     assert errors[1][counts > 0].mean() < 0.9 * errors[0][counts > 0].mean()
 
 
-def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad):
+def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad, monkeypatch):
     bundle = open_bundle(make_bundle())
-    made = quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    given = []
+
+    def compress_with(model, form, counts):
+        given.append((form, counts.tolist()))
+        model.encoder.set_words(ProductQuantizedEmbedding(30522, 64, form))
+
+    monkeypatch.setattr("compress.product_quantization.compress_words", compress_with)
+    quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
     text = small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true')
     (tmp_path / "unlabelled.json").write_text(text)
     counts = token_counts(bundle, 30522, str(tmp_path / "unlabelled.json"))
     windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     assert counts.sum() == sum(len(w.input_ids) for w in windows)
-    models = [QAModel.from_pretrained(bundle.path) for _ in range(2)]
-    for model, given in zip(models, (counts, None), strict=True):
-        compress_words(model, "pq4", given)
-    counted, not_counted = (model.encoder.words.get_buffer("codes") for model in models)
-    codes = QAModel.from_pretrained(made.path).encoder.words.get_buffer("codes")
-    assert torch.equal(codes, counted)
-    assert not torch.equal(codes, not_counted)
+    assert given == [("pq4", counts.tolist())]
 
 
 # In a model

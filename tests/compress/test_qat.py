@@ -2,6 +2,7 @@
 for its errors."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ from distill.training.checkpoint import CHECKPOINT
 from export.options import TFLiteOptions
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
-from export.tflite.integers import stored_integers
+from export.tflite.integers import check_integers, stored_integers
 from export.tflite.passes.compact import compact
 from export.tflite.quiet import quietly
 from qa.base.errors import OptionError, ParityError, SquadFormatError, UnsupportedExport
@@ -250,11 +251,10 @@ def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
     assert all(parameter.isfinite().all() for parameter in model.parameters())
 
 
-@pytest.fixture
-def config(make_bundle, small_squad, tmp_path):
+def options_of(make_bundle, small_squad, folder):
     return QATOptions(
         model=make_bundle(),
-        out=tmp_path / "qat",
+        out=folder / "qat",
         quantize="int4",
         data=str(small_squad),
         calibration_windows=4,
@@ -262,7 +262,21 @@ def config(make_bundle, small_squad, tmp_path):
         learning_rate=1e-3,
         batch_size=4,
         precision="fp32",
-        cache=tmp_path / "cache",
+        cache=folder / "cache",
+    )
+
+
+@pytest.fixture
+def config(make_bundle, small_squad, tmp_path):
+    return options_of(make_bundle, small_squad, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def trained(make_bundle, small_squad, tmp_path_factory):
+    """A function that trains the tiny BERT as `config` says, in a precision, once."""
+    config = options_of(make_bundle, small_squad, tmp_path_factory.mktemp("trained"))
+    return cache(
+        lambda precision: train(replace(config, out=config.out.with_name(precision), quantize=precision))
     )
 
 
@@ -272,9 +286,9 @@ def to_tflite(bundle, out, quantize):
 
 
 @pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))
-def test_the_export_stores_the_integers_that_were_trained(config, precision, other, tmp_path, capsys):
-    parent = QAModel.from_pretrained(config.model)
-    bundle = train(replace(config, quantize=precision))
+def test_the_export_stores_the_integers_that_were_trained(make_bundle, trained, precision, other, tmp_path):
+    parent = QAModel.from_pretrained(make_bundle())
+    bundle = trained(precision)
     made = bundle.manifest
     assert (made.stage, made.qat.precision, made.precision) == ("quantize", precision, "fp32")
     model = QAModel.from_pretrained(bundle.path)
@@ -288,17 +302,22 @@ def test_the_export_stores_the_integers_that_were_trained(config, precision, oth
     assert exported.manifest.ancestors[0].qat.precision == precision
     assert exported.manifest.parity.relative_difference < 0.05, "nothing but activations is rounded"
     assert f"quantization-aware training in {precision}" in (bundle.path / "README.md").read_text()
-    to_tflite(bundle, tmp_path / "other", other)
+    # A file in another precision need not have these integers.
+    check_integers(bundle, model.encoder.words, TFLiteFile(exported.weights.read_bytes()), other)
 
 
-def test_what_is_stored_in_int8_exports_to_the_same_file(config, tmp_path):
+def int8_of(bundle):
+    linears, words, others = trained_integers(QAModel.from_pretrained(bundle.path), "int8")
+    return [*linears, words, *others]
+
+
+def test_what_is_stored_in_int8_exports_to_the_same_integers(config, tmp_path):
     bundle = train(replace(config, quantize="int8", epochs=0))
     stored = store(CastOptions(bundle.path, tmp_path / "stored"))
     assert stored.manifest.qat.precision == "int8"
     assert stored.weights.stat().st_size < 0.3 * bundle.weights.stat().st_size
-    files = [to_tflite(one, tmp_path / f"{one.path.name}.tflite", "int8") for one in (bundle, stored)]
-    a, b = (stored_integers(TFLiteFile(file.weights.read_bytes())) for file in files)
-    assert all(np.array_equal(*pair) for pair in zip(a, b, strict=True))
+    assert all(torch.equal(*pair) for pair in zip(int8_of(bundle), int8_of(stored), strict=True))
+    to_tflite(stored, tmp_path / "tflite", "int8")  # which compares the file with these integers
     assert store(CastOptions(bundle.path, tmp_path / "half", "fp16")).manifest.qat is None
 
 
@@ -336,9 +355,7 @@ def test_a_checkpoint_of_another_model_is_refused(config, make_bundle):
         train(replace(config, teacher=make_bundle(), model=make_bundle(seed=1), resume=True))
 
 
-def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path):
-    bundle = train(replace(config, epochs=0))
-
+def test_an_export_with_other_integers_is_not_kept(trained, monkeypatch, tmp_path):
     def spoilt(file):
         compact(file)
         table = max((weight for weight in file.weights() if weight.type == "INT8"), key=lambda w: w.shape[0])
@@ -346,12 +363,12 @@ def test_an_export_with_other_integers_is_not_kept(config, monkeypatch, tmp_path
 
     monkeypatch.setattr("export.tflite.convert.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
-        to_tflite(bundle, tmp_path / "tflite", "int4")
+        to_tflite(trained("int4"), tmp_path / "tflite", "int4")
     assert not (tmp_path / "tflite").exists()
 
 
-def test_a_stopped_run_goes_on_to_the_same_weights(config, tmp_path):
-    straight = train(config)
+def test_a_stopped_run_goes_on_to_the_same_weights(config, trained, tmp_path):
+    straight = trained(config.quantize)
     again = replace(config, out=tmp_path / "again")
     with stopped_at(2):
         train(again)

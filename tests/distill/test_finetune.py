@@ -24,7 +24,6 @@ from qa.data.sample import write_sample as sample_main
 from qa.data.squad import read_squad
 from qa.evaluation.threshold import read_held_out
 from qa.models.model import QAModel
-from qa.models.pretrained import embedded_folder
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -71,9 +70,9 @@ def test_a_student_inherits_its_teachers_windows_unless_told_otherwise(make_bund
     assert shorter == replace(settings, max_length=80)
 
 
-def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tmp_path):
+def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tiny_encoder, tmp_path):
     out = tmp_path / "run"
-    few |= {"teacher_encoder": "minilm-l6", "teacher_head": "linear", "teacher_epochs": 0.1}
+    few |= {"teacher_encoder": str(tiny_encoder), "teacher_head": "linear", "teacher_epochs": 0.1}
     distil_main(DistillOptions(out=out, max_length=100, student_layers=1, **few))
     teacher = open_bundle(out / "teacher")
     assert (teacher.manifest.stage, teacher.settings.max_length) == ("finetune", 100)
@@ -173,20 +172,20 @@ def test_bad_options_are_refused_before_anything_is_trained(small_squad, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_manifest_says_what_was_done(few, small_squad, tmp_path):
-    tuned = finetune(FinetuneOptions(model=str(embedded_folder()), out=tmp_path / "t", seed=3, **few))
+def test_the_manifest_says_what_was_done(few, small_squad, tiny_encoder, tmp_path):
+    tuned = finetune(FinetuneOptions(model=str(tiny_encoder), out=tmp_path / "t", seed=3, **few))
     config = json.loads((tuned.path / "manifest.json").read_text())["config"]
     assert (config["seed"], config["epochs"], config["max_length"]) == (3, 0.1, None)
     assert tuned.manifest.training_data.name == small_squad.name
 
 
-def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, few, tmp_path):
+def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, few, tiny_encoder, tmp_path):
     def layers(name, **changes):
         few.update(max_length=96, doc_stride=40, max_question_length=24)
         bundle = finetune(FinetuneOptions(out=tmp_path / name, **few, **changes))
         return len(QAModel.from_pretrained(bundle.path).encoder.layers)
 
-    assert layers("encoder", head="linear", layers=1) == 1
+    assert layers("encoder", model=str(tiny_encoder), head="linear", layers=1) == 1
     assert layers("bundle", model=str(make_bundle()), layers=1) == 1
     with pytest.raises(PocketQAError, match="--layers must be at most the 2 of --model, got 3"):
         layers("many", model=str(make_bundle()), layers=3)

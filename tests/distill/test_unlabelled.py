@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 import torch
+from comparisons import write_examples
 
 from compress.options import PruneOptions
 from compress.prune.prune import prune
@@ -24,15 +25,30 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    """The excerpt with one other passage a question and one reworded copy a passage."""
+def source(tmp_path_factory):
+    """The questions of the excerpt's first six articles."""
+    examples = read_squad(resolve("embedded", "train"))
+    titles = list(dict.fromkeys(e.title for e in examples))[:6]
+    path = tmp_path_factory.mktemp("source") / "six.json"
+    return write_examples(path, [e for e in examples if e.title in titles])
+
+
+@pytest.fixture(scope="module")
+def options(source):
+    """Ask for one other passage a question and one reworded copy a passage."""
+    return {"data": str(source), "passages": 1, "reworded": 1, "share": 0.3}
+
+
+@pytest.fixture(scope="module")
+def made(options, tmp_path_factory):
+    """The file that `options` make."""
     out = tmp_path_factory.mktemp("unlabelled") / "more.json"
-    add_unlabelled(UnlabelledOptions(out=out, passages=1, reworded=1, share=0.3))
+    add_unlabelled(UnlabelledOptions(out=out, **options))
     return out
 
 
-def test_every_question_meets_another_passage_of_its_article_and_reworded_words(made):
-    given = {e.id: e for e in read_squad(resolve("embedded", "train"))}
+def test_every_question_meets_another_passage_of_its_article_and_reworded_words(source, made):
+    given = {e.id: e for e in read_squad(source)}
     examples = read_squad(made, unlabelled=True)
     assert {e.id for e in examples if not e.unlabelled} == set(given)
     added = [e for e in examples if e.unlabelled]
@@ -52,11 +68,10 @@ def test_every_question_meets_another_passage_of_its_article_and_reworded_words(
     assert 0.1 < n_changed / n_words < 0.3
 
 
-@pytest.mark.system  # two more files of the whole excerpt are made
-def test_the_same_seed_gives_the_same_file_and_another_seed_another(made, tmp_path):
-    add_unlabelled(UnlabelledOptions(out=tmp_path / "again.json", passages=1, reworded=1, share=0.3))
+def test_the_same_seed_gives_the_same_file_and_another_seed_another(made, options, tmp_path):
+    add_unlabelled(UnlabelledOptions(out=tmp_path / "again.json", **options))
     assert (tmp_path / "again.json").read_bytes() == made.read_bytes()
-    add_unlabelled(UnlabelledOptions(out=tmp_path / "other.json", passages=1, reworded=1, share=0.3, seed=1))
+    add_unlabelled(UnlabelledOptions(out=tmp_path / "other.json", **options, seed=1))
     assert (tmp_path / "other.json").read_bytes() != made.read_bytes()
 
 

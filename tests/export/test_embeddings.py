@@ -12,7 +12,6 @@ from torch import nn
 
 from compress.embeddings import EmbeddingsOptions
 from compress.embeddings import quantize_embeddings as compress
-from compress.product_quantization import compress_words
 from compress.scales import least_squares_bounds
 from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
 from export.onnx.exporter import export as export_onnx
@@ -85,7 +84,7 @@ def test_int8_codebooks_are_within_half_a_step():
 
 def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make_bundle):
     models = {form: QAModel.from_pretrained(make_bundle()) for form in (None, "pq4")}
-    compress_words(models["pq4"], "pq4", None)
+    models["pq4"].encoder.set_words(ProductQuantizedEmbedding(30522, 64, "pq4"))
 
     def stored(precision, form, compressed=None):
         words, stored_form = stored_words(models[compressed], precision, form, lambda: np.ones(30522))
@@ -125,8 +124,12 @@ def compressed(make_bundle, tmp_path_factory):
     )
 
 
-def words_as_stored(parent, precision, form):
-    return stored_words(QAModel.from_pretrained(parent), precision, form, lambda: np.zeros(30522))[0]
+def words_as_stored(parent, form):
+    """The table of an int8 file. Codes depend on the tokens counted, so a product-quantized one has only the
+    shapes."""
+    if form not in ROW_BITS:
+        return Int8Codebooks(ProductQuantizedEmbedding(30522, 64, form))
+    return stored_words(QAModel.from_pretrained(parent), "int8", form, lambda: None)[0]
 
 
 def test_a_model_with_other_words_shares_all_other_weights(make_bundle):
@@ -150,10 +153,10 @@ def test_a_tflite_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     assert bundle.manifest.embeddings == form
     assert f"| word embeddings | {EMBEDDINGS[form]} |" in (bundle.path / CARD).read_text()
     file = bundle.weights.read_bytes()
-    words = words_as_stored(make_bundle(), "int8", form)
+    words = words_as_stored(make_bundle(), form)
     shapes = {table[0] for table in read_structure(TFLiteFile(file)).tables}
     assert {tuple(table.shape) for table in word_tables(words)} <= shapes
-    if form in ROW_BITS:  # codes depend on the tokens counted
+    if form in ROW_BITS:
         assert all(file.count(table.numpy().tobytes()) == 1 for table in word_tables(words)), (
             "once for all signatures"
         )
@@ -167,11 +170,11 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, tmp_path, form):
     graph = onnx.load(bundle.weights)
     assert {opset.domain for opset in graph.opset_import} == {""}, "standard operators alone"
     arrays = [numpy_helper.to_array(tensor) for tensor in graph.graph.initializer]
-    for table in word_tables(words_as_stored(make_bundle(), "int8", form)):
+    for table in word_tables(words_as_stored(make_bundle(), form)):
         form_of_table = (tuple(table.shape), str(table.dtype)[6:])
         same = [array for array in arrays if (array.shape, str(array.dtype)) == form_of_table]
         assert same, f"no {table.dtype} {tuple(table.shape)}"
-        if form in ROW_BITS:  # codes depend on the tokens counted
+        if form in ROW_BITS:
             assert any(np.array_equal(array, table.numpy()) for array in same)
 
 

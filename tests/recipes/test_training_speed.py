@@ -31,9 +31,9 @@ def same_process(monkeypatch):
 
 
 @pytest.fixture
-def config(make_bundle):
+def config(make_bundle, small_squad):
     """A function: tiny options, with changes."""
-    small = {"student_layers": 1, "batch_size": 2, "steps": 2, "rounds": 1}
+    small = {"data": str(small_squad), "student_layers": 1, "batch_size": 2, "steps": 2, "rounds": 1}
     return lambda **changes: script.SpeedOptions(make_bundle(), **(small | changes))
 
 
@@ -59,7 +59,7 @@ def test_the_windows_are_those_of_the_steps_and_too_few_are_refused(config):
     options = config()
     assert len(script.chosen_windows(options, open_bundle(options.teacher))) == 2 * (2 + 2)
     with pytest.raises(OptionError, match=r"--data embedded: has .* of 2000004 windows; give fewer --steps"):
-        script.main(config(steps=10**6))
+        script.main(config(data="embedded", steps=10**6))
     with pytest.raises(OptionError, match="--student-layers"):
         script.main(config(student_layers=9))
 

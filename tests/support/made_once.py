@@ -13,7 +13,7 @@ from places import alone
 from tiny_models import WRITE_TOKENIZER, tiny_model
 
 from distill.student import standalone_student
-from export import exporter
+from export import exporter, parity
 from export.onnx import exporter as onnx
 from export.options import OnnxOptions, TFLiteOptions
 from export.tflite import convert
@@ -21,6 +21,7 @@ from export.tflite import exporter as tflite
 from qa.base.files import write_whole
 from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
 from qa.bundles.manifest import StageRecord
+from qa.models import pretrained
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.text.settings import QASettings
@@ -44,14 +45,31 @@ def save_bundle(model, path, write_tokenizer=None):
     return draft.bundle
 
 
-def bundle_maker(tmp_path_factory):
-    """A function that makes (once) the bundle of a tiny random model, and returns its path."""
+def shared_bundle(folder, name, make):
+    """Return the path of the bundle `name` in `folder`; the first process that asks makes it by `make(path)`.
+
+    A bundle is moved to its path when it is whole, so one that exists is finished, also after a kill.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / name
+    with alone(folder.with_name(f"{folder.name}.lock")):
+        if not path.exists():
+            make(path)
+    return path
+
+
+def bundle_maker(folder):
+    """A function that makes (once, in `folder`) the bundle of a tiny random model, and returns its path."""
 
     @cache
     def make(encoder, head, pruned, seed):
         name = "-".join(["tiny", encoder, head, *(["pruned"] if pruned else []), str(seed)])
-        path = tmp_path_factory.mktemp("bundles") / name
-        return save_bundle(tiny_model(encoder, head, pruned, seed), path, WRITE_TOKENIZER.get(encoder)).path
+        write_tokenizer = WRITE_TOKENIZER.get(encoder)
+        return shared_bundle(
+            folder / name,
+            name,
+            lambda path: save_bundle(tiny_model(encoder, head, pruned, seed), path, write_tokenizer),
+        )
 
     return lambda encoder="bert", head="4l-gelu-skip", pruned=False, seed=0: make(encoder, head, pruned, seed)
 
@@ -64,11 +82,17 @@ def whole_maker(teacher):
 
 
 @contextmanager
-def conversions_kept(folder):
-    """Let the converter to TFLite remember what it has converted: it takes seconds, and several precisions
-    start from the same file in fp32."""
+def work_kept(folder):
+    """Let the converter to TFLite and other slow functions remember what they have computed.
+
+    A conversion takes seconds, and several precisions start from the same file in fp32; `folder` shares the
+    files between processes. The windows of the shipped dev questions and the hash of MiniLM's 90 MB are
+    remembered in this process.
+    """
     folder.mkdir(exist_ok=True)
     convert_now = convert.convert
+    make_windows_now = parity.make_windows
+    windows = {}
 
     def convert_once(model, signatures):
         key = hashlib.sha256(f"{model.config()} {signatures}".encode())
@@ -80,24 +104,41 @@ def conversions_kept(folder):
                 write_whole(file, convert_now(model, signatures))
         return file.read_bytes()
 
+    def make_windows_once(examples, tokenizer, settings):
+        if len(examples) <= 100:
+            return make_windows_now(examples, tokenizer, settings)
+        key = tuple(examples), tokenizer.to_str(), settings
+        if key not in windows:
+            windows[key] = make_windows_now(examples, tokenizer, settings)
+        return list(windows[key])  # real_windows sorts it
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert, "convert", convert_once)
+        patch.setattr(parity, "make_windows", make_windows_once)
+        patch.setattr(pretrained, "file_sha256", cache(pretrained.file_sha256))
         # Threads only wait for each other on models this small.
         patch.setattr(exporter, "available_cores", lambda: 1)
         yield convert_once
 
 
-def export_maker(make_bundle, tmp_path_factory):
-    """A function that exports a tiny model, by the arguments of make_bundle, once: (parent, export)."""
+def export_maker(make_bundle, folder):
+    """A function that exports a tiny model, by the arguments of make_bundle, once: (parent, export).
+
+    The exports of all processes are in `folder`.
+    """
 
     @cache
     def export(kind, quantize, lengths, parent):
-        out = tmp_path_factory.mktemp("exports") / f"tiny-{kind}"
-        options = {"model": parent, "out": out, "quantize": quantize}
-        options["min_equal_spans"] = UNTRAINED_SPANS.get(quantize)
-        if kind == "onnx":
-            return open_bundle(parent), onnx.export(OnnxOptions(**options))
-        return open_bundle(parent), tflite.export(TFLiteOptions(**options, lengths=lengths))
+        def make(path):
+            options = {"model": parent, "out": path, "quantize": quantize}
+            options["min_equal_spans"] = UNTRAINED_SPANS.get(quantize)
+            if kind == "onnx":
+                onnx.export(OnnxOptions(**options))
+            else:
+                tflite.export(TFLiteOptions(**options, lengths=lengths))
+
+        key = "-".join([kind, quantize, *map(str, lengths or ["any"]), parent.name])
+        return open_bundle(parent), open_bundle(shared_bundle(folder / key, f"tiny-{kind}", make))
 
     return lambda kind, quantize="fp32", lengths=None, **model: export(
         kind, quantize, lengths, make_bundle(**model)

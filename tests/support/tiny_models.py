@@ -6,6 +6,7 @@ from torch import nn
 from transformers import (
     AlbertConfig,
     BertConfig,
+    BertModel,
     DistilBertConfig,
     ElectraConfig,
     MobileBertConfig,
@@ -15,6 +16,7 @@ from transformers import (
 
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
+from qa.models.pretrained import copy_tokenizer, embedded_folder
 from qa.models.surgery import keep_heads, keep_neurons
 
 VOCABULARY_SIZE = 30522
@@ -39,6 +41,21 @@ ENCODER_CONFIGS = {
         vocab_size=VOCABULARY_SIZE, dim=64, n_layers=2, n_heads=4, hidden_dim=128
     ),
 }
+
+
+def write_encoder(folder):
+    """Write a random BERT without a head as transformers does, with MiniLM's tokenizer."""
+    torch.manual_seed(0)
+    model = BertModel(BertConfig(**SIZES, num_hidden_layers=2), add_pooling_layer=False)
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            # Logits of a trained model's size: those of the usual tiny weights hide differences.
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight)
+    model.save_pretrained(folder)
+    copy_tokenizer(embedded_folder(), folder)
+
 
 WRITE_TOKENIZER = {"roberta": byte_pairs, "mpnet": mpnet_pieces}
 

@@ -22,8 +22,6 @@ from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import Accuracy, Data, Machine, Runtime
 from compress.cast import CAST_PRECISIONS, CastOptions
 from compress.cast import cast as store
-from compress.embeddings import EmbeddingsOptions
-from compress.embeddings import quantize_embeddings as compress_table
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import Answer, Example
@@ -142,8 +140,7 @@ def test_half_precision_is_near_and_comes_back_in_fp32(make_bundle, precision):
     assert np.abs(shorter - near[0]).max() < 0.3 * exact[0].std(), "padding is not seen"
 
 
-def test_codes_of_a_word_table_count_as_the_bytes_they_are(make_bundle, tmp_path):
-    coded = compress_table(EmbeddingsOptions(make_bundle(), tmp_path / "coded", "pq4"))
+def test_codes_of_a_word_table_count_as_the_bytes_they_are(coded, tmp_path):
     further = rebundle(coded.path, tmp_path / "further", stage="finetune")  # its manifest names no form
     models = find_models((coded.path, further))
     assert [model.metadata["embeddings"] for model in models] == ["pq4"] * 2

@@ -6,7 +6,6 @@ import pytest
 import torch
 from stops import stopped_at
 
-from compress.product_quantization import compress_words
 from distill.options import DistillOptions
 from distill.prune_plan.allocation import best_within, between_layers
 from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, words_bytes
@@ -18,6 +17,7 @@ from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
+from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -92,7 +92,7 @@ def test_a_compressed_table_costs_what_it_takes(make_bundle):
     model = model_of(make_bundle)
     flags = DistillOptions(target_mb=5)
     whole = target_costs(flags, model).of(model)
-    compress_words(model, "pq3", None)
+    model.encoder.set_words(ProductQuantizedEmbedding(30522, 64, "pq3"))
     saved = words_bytes(30522, 64, "int8") - words_bytes(30522, 64, "pq3")
     assert whole - target_costs(flags, model).of(model) == pytest.approx(saved / 1e6)
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from comparisons import UNTRAINED_SPANS
 from every_head import quick
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
@@ -118,13 +119,16 @@ def test_a_constant_of_one_length_is_refused(bare_tflite):
 
 
 def test_where_one_graph_cannot_take_all_lengths_signatures_are_exported(
-    make_bundle, tmp_path, monkeypatch, capsys
+    make_bundle, converted_once, tmp_path, monkeypatch, capsys
 ):
-    def refuse(file, name):
-        raise OneLength("PAD has a constant of (4, 2) for one length only")
+    def refuse(model, signatures):
+        if signatures[0].any_length:
+            raise OneLength("PAD has a constant of (4, 2) for one length only")
+        return converted_once(model, signatures)
 
-    monkeypatch.setattr("export.tflite.convert.merge_lengths", refuse)
-    bundle = export(TFLiteOptions(model=make_bundle(encoder="albert"), out=tmp_path / "out"))
+    monkeypatch.setattr("export.tflite.convert.convert", refuse)
+    options = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
+    bundle = export(TFLiteOptions(make_bundle("albert", "linear"), tmp_path / "out", **options))
     assert "one graph cannot take all lengths (PAD has" in capsys.readouterr().err
     signatures = fixed_signatures([128])
     assert read_package(bundle.weights).info["signatures"] == [s.to_dict() for s in signatures]

@@ -12,6 +12,7 @@ from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.base.journal import Journal
 from qa.bundles.bundle import open_bundle
+from qa.data import datasets
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluate import EvaluateOptions, evaluate
@@ -179,10 +180,11 @@ def test_a_list_of_errors_has_its_own_file_in_a_known_format(make_bundle, small_
         evaluate(EvaluateOptions(str(data), make_bundle(), errors=data))
 
 
-def test_named_data_are_scored_on_their_dev_part(make_bundle):
-    assert evaluate(EvaluateOptions("embedded", make_bundle()))["total"] == len(
-        read_squad(resolve("embedded", "dev"))
-    )
+def test_named_data_are_scored_on_their_dev_part(make_bundle, tmp_path, monkeypatch):
+    write_examples(tmp_path / "train.json", EXAMPLES)
+    write_examples(tmp_path / "dev.json", EXAMPLES[:2])
+    monkeypatch.setitem(datasets.SHIPPED, "embedded", str(tmp_path / "{}.json"))
+    assert evaluate(EvaluateOptions("embedded", make_bundle()))["total"] == 2
 
 
 def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squad, tmp_path):

@@ -15,6 +15,7 @@ from benchmarks.measure.worker import Model
 from benchmarks.toolchains.torch_compile import check_compiler, compiled
 
 PACKAGES = ("torchao", "torch", "transformers")
+LIBRARIES = ("torch._inductor.compile_fx", "torchao.quantization", "qa.models.model")
 STATE = "model.safetensors"
 MODE = "max-autotune"
 
@@ -37,14 +38,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     tensors, metadata = flatten_tensor_state_dict(model.state_dict())
     save_file(tensors, out / STATE, metadata)
     shutil.copy(source / CONFIG, out / CONFIG)
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import torch._inductor.compile_fx  # noqa: F401
-    import torchao.quantization  # noqa: F401
-
-    import qa.models.model  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

@@ -26,7 +26,7 @@ from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 
-NAME = "differences"
+NAME = "differences"  # of the marked part
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,10 @@ class DifferencesOptions:
     """Models to compare, by names without -seedN; all when not given."""
     write: Path | None = None
     """Markdown file whose marked part is replaced by the table."""
-    name: str = NAME
-    """Name of the marked part."""
 
     def __post_init__(self) -> None:
         if self.write is not None:
-            check_markers(self.write, self.name)
+            check_markers(self.write, NAME)
 
 
 def newest_scores(rows: Path, data: Path) -> dict[str, Accuracy]:
@@ -99,7 +97,7 @@ def print_differences(options: DifferencesOptions) -> str:
     table = difference_table(models, options.baseline, articles, data.name)
     overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))
-    return show([table], options.write, options.name)
+    return show([table], options.write, NAME)
 
 
 if __name__ == "__main__":

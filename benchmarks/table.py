@@ -2,7 +2,7 @@
 
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table runs/demo/rows.jsonl --view summary
-    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
         --view summary --write PAGE.md --name x86
 
@@ -52,10 +52,8 @@ class TableOptions:
     """Only tables of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
     """Only these models; all by default."""
-    markdown: bool = False
-    """Print Markdown instead of text, with at most ten columns."""
     write: Path | None = None
-    """Markdown file; the tables replace the text between the markers."""
+    """Markdown file; the tables, with at most ten columns, replace the text between the markers."""
     name: str | None = None
     """Name in the markers; by default that of the view."""
     plot: Path | None = None
@@ -91,7 +89,7 @@ def print_tables(options: TableOptions) -> str:
         write_latency_plot(groups, options.plot)
     if options.steps is not None:
         write_waterfall(groups, options.models, options.steps)
-    return show(tables, options.write, options.name or options.view, markdown=options.markdown)
+    return show(tables, options.write, options.name or options.view)
 
 
 def chosen_results(options: TableOptions) -> list[AnyResult]:

@@ -19,7 +19,7 @@ from benchmarks.results.rows import Accuracy
 from benchmarks.show.differences import Scores, by_seed, difference_table, split_seed
 from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.tables import check_markers, show
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
@@ -76,10 +76,9 @@ def read_f1(
 
 def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[str, Scores]:
     """Return the baseline and the models of --models. OptionError when one is unknown."""
-    known = ", ".join(models)
-    check_option(options.baseline in models, "--baseline", options.baseline, f"one of {known}")
+    check_choice("--baseline", options.baseline, models)
     for model in options.models or ():
-        check_option(model in models, "--models", model, f"among {known}")
+        check_option(model in models, "--models", model, f"among {', '.join(models)}")
     return {
         name: scores
         for name, scores in models.items()

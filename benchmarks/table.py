@@ -24,7 +24,7 @@ from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from benchmarks.show.waterfall import write_waterfall
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
@@ -62,7 +62,7 @@ class TableOptions:
     """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
 
     def __post_init__(self) -> None:
-        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
+        check_choice("--view", self.view, VIEWS)
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
         for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
             if drawing is not None:

@@ -23,7 +23,7 @@ from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
 
 CAST_PRECISIONS = tuple(
-    name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
+    name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.formats
 )
 
 

@@ -21,7 +21,7 @@ def shares_in_words(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{share:g} ({name})" for name, share in shares.items())
 
 
-NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.meaning)
+NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.formats)
 QUANTIZE_HELP = f"""Precision of the file:
 {"; ".join(f"{name}, {p.in_words}" for name, p in PRECISIONS.items())}.
 Not in ONNX:
@@ -88,7 +88,7 @@ class OnnxOptions(ExportOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if "onnx" not in PRECISIONS[self.quantize].meaning:
+        if "onnx" not in PRECISIONS[self.quantize].formats:
             raise OptionError(
                 f"--quantize {self.quantize} is for TFLite only: ONNX Runtime computes it more slowly than "
                 "int8"

@@ -14,7 +14,7 @@ from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.passes.any_length import OneLength, merge_lengths
-from qa.formats.tflite import any_length_signature, fixed_signatures
+from qa.formats.package import any_length_signature
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
@@ -126,6 +126,5 @@ def test_where_one_graph_cannot_take_all_lengths_signatures_are_exported(
     monkeypatch.setattr("export.tflite.convert.merge_lengths", refuse)
     bundle = export(TFLiteOptions(model=make_bundle(encoder="albert"), out=tmp_path / "out"))
     assert "one graph cannot take all lengths (PAD has" in capsys.readouterr().err
-    signatures = fixed_signatures([128])
-    assert read_package(bundle.weights).info["signatures"] == [s.to_dict() for s in signatures]
+    assert read_package(bundle.weights).info["signatures"] == [{"name": "qa128", "length": 128}]
     assert load_runtime(bundle, 1).lengths == (128,)

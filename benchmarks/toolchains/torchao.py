@@ -52,13 +52,9 @@ def load(path: Path, threads: int) -> Model:
     recommended_inductor_config_setter()  # quantize_ sets these; here it ran in another process
     model = QAModel.from_config(json.loads((path / CONFIG).read_text(encoding="utf-8")), str(path / CONFIG))
     with safe_open(path / STATE, "pt") as file:
-        state, left = unflatten_tensor_state_dict(
+        state, _ = unflatten_tensor_state_dict(
             {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
             file.metadata(),
-        )
-    if left:
-        raise ValueError(
-            f"{path / STATE}: tensors {', '.join(left)} belong to nothing; remove its folder and run again"
         )
     model.load_state_dict(state, assign=True)
     served = compiled(model.eval(), threads, MODE)

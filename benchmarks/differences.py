@@ -19,14 +19,14 @@ from benchmarks.results.rows import Accuracy
 from benchmarks.show.differences import Scores, by_seed, difference_table, split_seed
 from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.tables import check_markers, show
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 
-NAME = "differences"
+NAME = "differences"  # of the marked part
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,10 @@ class DifferencesOptions:
     """Models to compare, by names without -seedN; all when not given."""
     write: Path | None = None
     """Markdown file whose marked part is replaced by the table."""
-    name: str = NAME
-    """Name of the marked part."""
 
     def __post_init__(self) -> None:
         if self.write is not None:
-            check_markers(self.write, self.name)
+            check_markers(self.write, NAME)
 
 
 def newest_scores(rows: Path, data: Path) -> dict[str, Accuracy]:
@@ -78,10 +76,9 @@ def read_f1(
 
 def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[str, Scores]:
     """Return the baseline and the models of --models. OptionError when one is unknown."""
-    known = ", ".join(models)
-    check_option(options.baseline in models, "--baseline", options.baseline, f"one of {known}")
+    check_choice("--baseline", options.baseline, models)
     for model in options.models or ():
-        check_option(model in models, "--models", model, f"among {known}")
+        check_option(model in models, "--models", model, f"among {', '.join(models)}")
     return {
         name: scores
         for name, scores in models.items()
@@ -99,7 +96,7 @@ def print_differences(options: DifferencesOptions) -> str:
     table = difference_table(models, options.baseline, articles, data.name)
     overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))
-    return show([table], options.write, options.name)
+    return show([table], options.write, NAME)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python -m benchmarks.table runs/demo/rows.jsonl
     python -m benchmarks.table runs/demo/rows.jsonl --view summary
-    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency --markdown
+    python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl --view latency
     python -m benchmarks.table benchmarks/results/intel-xeon-2core.jsonl \\
         --view summary --write PAGE.md --name x86
 
@@ -24,7 +24,7 @@ from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from benchmarks.show.waterfall import write_waterfall
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
@@ -52,10 +52,8 @@ class TableOptions:
     """Only tables of the data file with this name; all by default."""
     models: tuple[str, ...] | None = None
     """Only these models; all by default."""
-    markdown: bool = False
-    """Print Markdown instead of text, with at most ten columns."""
     write: Path | None = None
-    """Markdown file; the tables replace the text between the markers."""
+    """Markdown file; the tables, with at most ten columns, replace the text between the markers."""
     name: str | None = None
     """Name in the markers; by default that of the view."""
     plot: Path | None = None
@@ -64,7 +62,7 @@ class TableOptions:
     """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
 
     def __post_init__(self) -> None:
-        check_option(self.view in VIEWS, "--view", self.view, f"one of {', '.join(VIEWS)}")
+        check_choice("--view", self.view, VIEWS)
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
         for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
             if drawing is not None:
@@ -91,7 +89,7 @@ def print_tables(options: TableOptions) -> str:
         write_latency_plot(groups, options.plot)
     if options.steps is not None:
         write_waterfall(groups, options.models, options.steps)
-    return show(tables, options.write, options.name or options.view, markdown=options.markdown)
+    return show(tables, options.write, options.name or options.view)
 
 
 def chosen_results(options: TableOptions) -> list[AnyResult]:

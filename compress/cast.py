@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 from tyro.conf import arg
 
-from qa.base.cli import check_option
+from qa.base.cli import check_choice
 from qa.base.commands import run_command
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, refuse_existing
@@ -23,7 +23,7 @@ from qa.evaluation.scores import load_eval
 from qa.formats.precision import PRECISIONS
 
 CAST_PRECISIONS = tuple(
-    name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.meaning
+    name for name, precision in PRECISIONS.items() if name != "fp32" and "pytorch" in precision.formats
 )
 
 
@@ -41,9 +41,7 @@ class CastOptions:
     file."""
 
     def __post_init__(self) -> None:
-        check_option(
-            self.weights in CAST_PRECISIONS, "--weights", self.weights, f"one of {', '.join(CAST_PRECISIONS)}"
-        )
+        check_choice("--weights", self.weights, CAST_PRECISIONS)
 
 
 def cast(options: CastOptions) -> Bundle:

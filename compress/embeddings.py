@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from qa.base.cli import check_option
+from qa.base.cli import check_choice
 from qa.base.commands import run_command
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
@@ -36,12 +36,7 @@ class EmbeddingsOptions:
     embedded, everyday, squad, squad_v2."""
 
     def __post_init__(self) -> None:
-        check_option(
-            self.embeddings in GROUP_SIZES,
-            "--embeddings",
-            self.embeddings,
-            f"one of {', '.join(GROUP_SIZES)}",
-        )
+        check_choice("--embeddings", self.embeddings, GROUP_SIZES)
 
 
 def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:

@@ -9,7 +9,7 @@ from tyro.conf import arg
 from distill.options import DistillationOptions
 from distill.prune_plan.options import PruningOptions
 from distill.training.options import check_seed, flag_of
-from qa.base.cli import check_exclusive, check_option
+from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.help import Expert
 from qa.bundles.hf_import import output_beside
 from qa.formats.precision import INTEGER_BITS
@@ -92,7 +92,7 @@ class PruneOptions(RecoveryOptions, PruningOptions, MagnitudeOptions):
     """Peak learning rate of recovery."""
 
     def __post_init__(self) -> None:
-        check_option(self.method in METHODS, "--method", self.method, f"one of {', '.join(METHODS)}")
+        check_choice("--method", self.method, METHODS)
         self.check_pruning_options()
         check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
         check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
@@ -130,9 +130,7 @@ class QATOptions(RecoveryOptions):
     """Peak learning rate."""
 
     def __post_init__(self) -> None:
-        check_option(
-            self.quantize in INTEGER_BITS, "--quantize", self.quantize, f"one of {', '.join(INTEGER_BITS)}"
-        )
+        check_choice("--quantize", self.quantize, INTEGER_BITS)
         check_option(
             self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0"
         )

@@ -30,11 +30,9 @@ def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None
     """Product-quantize the model's embedding table in place; `form` is a key of GROUP_SIZES.
 
     `counts` (V,) are the tokens' counts in training text; without them all weigh the same. A table of this
-    form stays as it is; one in a larger form is quantized a second time. OptionError for an unknown form, and
-    for a table that is smaller already.
+    form stays as it is; one in a larger form is quantized a second time. OptionError for a table that is
+    smaller already.
     """
-    if form not in GROUP_SIZES:
-        raise OptionError(f"embedding table {form!r}: known forms are {', '.join(GROUP_SIZES)}")
     words = model.encoder.words
     if isinstance(words, ProductQuantizedEmbedding):
         if words.form == form:

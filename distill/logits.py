@@ -10,8 +10,8 @@ loads the teacher again. A stopped run continues. Several processes share the wo
 from dataclasses import dataclass
 from pathlib import Path
 
-from distill.training.options import check_precision
-from qa.base.cli import check_option
+from distill.training.options import PRECISIONS
+from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
@@ -40,7 +40,7 @@ class LogitsOptions:
 
     def __post_init__(self) -> None:
         check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
-        check_precision(self.precision)
+        check_choice("--precision", self.precision, PRECISIONS)
         check_new_folder(self.cache, "--cache")
 
 

@@ -15,10 +15,10 @@ from distill.options import StageOptions
 from distill.run_inputs import check_inputs
 from distill.save import save_bundle
 from distill.training.checkpoint import CHECKPOINT
-from distill.training.process import lock_folder
 from distill.training.trainer import Trainer
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import write_whole
+from qa.base.journal import lock
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
 from qa.bundles.trained_on import TrainedOn, overlap_line
@@ -184,7 +184,7 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
         )
     checkpoint = work_folder(out) / CHECKPOINT
     if checkpoint.is_file():
-        os.close(lock_folder(checkpoint.parent))
+        os.close(lock(checkpoint.parent))
         raise BundleError(
             f"{checkpoint}: left by a stopped run; continue that run with --resume, or remove it to "
             "begin again"

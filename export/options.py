@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from qa.base.cli import check_exclusive, check_option
+from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
@@ -21,7 +21,7 @@ def shares_in_words(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{share:g} ({name})" for name, share in shares.items())
 
 
-NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.meaning)
+NOT_IN_ONNX = ", ".join(name for name, precision in PRECISIONS.items() if "onnx" not in precision.formats)
 QUANTIZE_HELP = f"""Precision of the file:
 {"; ".join(f"{name}, {p.in_words}" for name, p in PRECISIONS.items())}.
 Not in ONNX:
@@ -58,8 +58,7 @@ class ExportOptions:
     file."""
 
     def __post_init__(self) -> None:
-        names = ", ".join(PRECISIONS)
-        check_option(self.quantize in PRECISIONS, "--quantize", self.quantize, f"one of {names}")
+        check_choice("--quantize", self.quantize, PRECISIONS)
         check_form(self.embeddings, self.quantize)
         is_share = self.min_equal_spans is None or 0 <= self.min_equal_spans <= 1
         check_option(is_share, "--min-equal-spans", self.min_equal_spans, "from 0 to 1")
@@ -74,8 +73,10 @@ def check_form(form: str | None, precision: str) -> None:
 
     None is the precision's own form.
     """
-    check_option(form in (None, *TABLE_FORMS), "--embeddings", form, f"one of {', '.join(TABLE_FORMS)}")
-    if form is not None and precision not in INTEGER_BITS:
+    if form is None:
+        return
+    check_choice("--embeddings", form, TABLE_FORMS)
+    if precision not in INTEGER_BITS:
         raise OptionError(
             f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
         )
@@ -87,7 +88,7 @@ class OnnxOptions(ExportOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if "onnx" not in PRECISIONS[self.quantize].meaning:
+        if "onnx" not in PRECISIONS[self.quantize].formats:
             raise OptionError(
                 f"--quantize {self.quantize} is for TFLite only: ONNX Runtime computes it more slowly than "
                 "int8"

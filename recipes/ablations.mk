@@ -29,8 +29,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
-EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 
 # Each arm and its data; how many times as many questions as the labelled ones a data file has.
 ARMS := gold-answers teacher other-passages reworded-passages both
@@ -51,18 +49,12 @@ UNLABELLED_both := --passages 1 --reworded 1
 MODELS := $(foreach seed,$(SEEDS),$(ARMS:%=%-seed$(seed)))
 
 .PHONY: models rows differences
-.DELETE_ON_ERROR:
-.SECONDARY:
 
 models: $(MODELS:%=$(OUT)/%)
 
 $(OUT)/labelled.json:
 	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(QUESTIONS) --out $@
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(foreach data,passages reworded both,$(OUT)/$(data).json): $(OUT)/%.json: | $(OUT)/labelled.json
 	$(RUN) -m distill.unlabelled --data $(OUT)/labelled.json $(UNLABELLED_$*) --out $@

@@ -1,4 +1,4 @@
-# Checks that recipes share: a wrong variable or a missing file stops make with one line, before anything runs.
+# Checks and rules that recipes share: a wrong variable or a missing file stops make with one line, before anything runs.
 #
 # A recipe lists its variables in VARIABLES, those without a default in REQUIRED, and those that name data in DATA. Those
 # in DECIDING decide what its models are: $(STORE) writes them down, and a run continues only with the same.
@@ -31,3 +31,31 @@ ifneq ($(shell cat $(STORED)),$(SETTINGS))
 $(error $(RECIPE): $(OUT) was made with $(shell cat $(STORED)); give the same, or another OUT)
 endif
 endif
+
+RUN := .venv/bin/python
+EACH = OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
+
+.DELETE_ON_ERROR:
+# What is missing behind a finished model is not made again.
+.SECONDARY:
+
+$(OUT)/train.json:
+	$(STORE)
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(or $(TRAIN_QUESTIONS),$(QUESTIONS)) --out $@
+
+$(OUT)/dev.json:
+	$(STORE)
+	$(RUN) -m qa.data.sample --data $(DEV) --questions $(or $(DEV_QUESTIONS),$(QUESTIONS)) --out $@
+
+$(OUT)/mpnet-base:
+	$(STORE)
+	$(RUN) recipes/fetch_mpnet.py $@
+
+# The recipe names the folder of the teacher, behind "|".
+$(OUT)/models/teacher-mpnet-adapter:
+	rm -rf $@.part && mkdir -p $@.part
+	cd $| && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
+	mv $@.part $@
+
+# The first rule of the recipe is what it makes by default.
+.DEFAULT_GOAL :=

@@ -47,8 +47,6 @@ ifeq ($(DEVICE),cpu)
 export CUDA_VISIBLE_DEVICES :=
 endif
 
-RUN := .venv/bin/python
-EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 MADE := $(OUT)/models
 # What is not given is made.
 NEW_ENCODER := $(if $(ENCODER),,$(OUT)/mpnet-base)
@@ -56,19 +54,12 @@ NEW_TEACHER := $(if $(TEACHER),,$(OUT)/teacher)
 TAUGHT_BY := $(or $(TEACHER),$(NEW_TEACHER))
 
 .PHONY: teacher student models rows
-.DELETE_ON_ERROR:
-# What is missing behind a finished model is not made again.
-.SECONDARY:
 
 teacher: $(MADE)/teacher-mpnet-adapter
 
 student: $(MADE)/student
 
 models: $(MADE)/student-tflite-int8 $(if $(TEACHER),,$(MADE)/teacher-mpnet-adapter)
-
-$(OUT)/mpnet-base:
-	$(STORE)
-	$(RUN) recipes/fetch_mpnet.py $@
 
 # Each everyday question three times: as it is, as people type it, and of a noisy text.
 $(OUT)/everyday-copies.json:
@@ -82,9 +73,6 @@ $(OUT)/teacher: | $(OUT)/mix-teacher.json $(NEW_ENCODER)
 	$(EACH) -m distill.finetune --model $(or $(ENCODER),$(NEW_ENCODER)) --adapter $(ADAPTER) --lora-rank 16 --max-length 384 --no-dropout --data $(OUT)/mix-teacher.json --batch-size 16 --learning-rate 3e-4 --epochs $(TEACHER_PASSES) --out $@ --resume
 
 $(MADE)/teacher-mpnet-adapter: | $(OUT)/teacher
-	rm -rf $@.part && mkdir -p $@.part
-	cd $(OUT)/teacher && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
-	mv $@.part $@
 
 $(OUT)/mix.json:
 	$(STORE)
@@ -113,10 +101,6 @@ $(OUT)/student-tflite-int8: | $(MADE)/student
 # Thresholds and probabilities for both kinds of text alike. What the first student held out, its successors do, too.
 $(MADE)/student-tflite-int8: | $(OUT)/student-tflite-int8
 	$(RUN) -m export.tune --model $(OUT)/student-tflite-int8 --data $(STUDENT)/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz --out $@
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 # The machine need not be idle.
 ALL := $(TAUGHT_BY) models/student-tflite-int8 $(MADE)/student $(MADE)/student-tflite-int8

@@ -38,14 +38,9 @@ DATA := TRAIN DEV DEV1 MORE
 DECIDING := TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
-EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 RELEASED := $(OUT)/models
 
 .PHONY: models settings rows scores times everyday arm forms large-teacher
-.DELETE_ON_ERROR:
-# What is missing behind a finished model is not made again.
-.SECONDARY:
 
 models: $(RELEASED)/SHA256SUMS
 
@@ -142,10 +137,6 @@ $(OUT)/tuned/student-tflite-int8:
 # A teacher of 111 million parameters, and what is released of it: an adapter, which makes it again without training.
 large-teacher: $(RELEASED)/teacher-mpnet-adapter
 
-$(OUT)/mpnet-base:
-	$(STORE)
-	$(RUN) recipes/fetch_mpnet.py $(OUT)/mpnet-base
-
 TRAIN_LARGE := $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
 RESTORE_LARGE := $(RUN) -m distill.adapter --adapter $(RELEASED)/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
 
@@ -153,9 +144,6 @@ $(OUT)/teacher-mpnet: | $(OUT)/mpnet-base
 	$(if $(wildcard $(RELEASED)/teacher-mpnet-adapter),$(RESTORE_LARGE),$(TRAIN_LARGE))
 
 $(RELEASED)/teacher-mpnet-adapter: | $(OUT)/teacher-mpnet
-	rm -rf $@.part && mkdir -p $@.part
-	cd $(OUT)/teacher-mpnet && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
-	mv $@.part $@
 
 # The student with a smaller embedding table and Linears in int4; its teacher is the student itself.
 $(OUT)/small: | $(RELEASED)/student

@@ -34,7 +34,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV TRAIN_QUESTIONS DEV_QUESTIONS SQUAD ENCODER LAYERS HEAD EPOCHS LEARNING_RATE BATCH_SIZE FINETUNE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
 LONGER := $(wordlist 2,$(words $(LENGTHS)),$(LENGTHS))
 STARTS := squad football squad-football
 AS_IS := $(LENGTHS:%=squad-%)
@@ -46,18 +45,8 @@ TRAINED = $(RUN) -m distill.finetune --data $(OUT)/train.json --max-length $(len
 length = $(firstword $(subst -seed, ,$*))
 
 .PHONY: models rows tables
-.DELETE_ON_ERROR:
-.SECONDARY:
 
 models: $(MODELS:%=$(OUT)/%)
-
-$(OUT)/train.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(TRAIN_QUESTIONS) --out $@
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(AS_IS:%=$(OUT)/%): $(OUT)/squad-%:
 	$(STORE)

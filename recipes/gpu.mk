@@ -25,7 +25,6 @@ REQUIRED := DEV
 DATA := DEV TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
 ALL := $(LARGE) $(MODELS)
 COMPARE := $(RUN) benchmarks/compare.py
 ON := --data $(DEV) --target $(TARGET) --rows $(OUT)/rows.jsonl

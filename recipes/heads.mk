@@ -35,7 +35,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV QUESTIONS ENCODER LAYERS EPOCHS LEARNING_RATE STANDALONE_RATE BATCH_SIZE FINETUNE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
 FIRST := $(firstword $(SEEDS))
 MODELS := $(HEADS:%=%-seed$(FIRST)) $(foreach seed,$(wordlist 2,$(words $(SEEDS)),$(SEEDS)),$(REPEAT:%=%-seed$(seed)))
 STANDALONE := bidaf qanet
@@ -44,14 +43,8 @@ exports = $(addsuffix -seed$(FIRST)-$1,$(if $(findstring tflite,$1),$(filter-out
 COMPARE := $(RUN) benchmarks/compare.py --rows $(OUT)/rows.jsonl --data $(OUT)/dev.json
 
 .PHONY: models rows differences
-.DELETE_ON_ERROR:
-.SECONDARY:
 
 models: $(foreach name,$(MODELS) $(foreach export,$(EXPORTS),$(call exports,$(export))),$(OUT)/$(name))
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(QUESTIONS) --out $@
 
 # $* is HEAD-seedN.
 head = $(firstword $(subst -seed, ,$*))

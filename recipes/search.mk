@@ -34,7 +34,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV QUESTIONS DEV_QUESTIONS MODEL TEACHER EPOCHS QAT_EPOCHS
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
 PRUNED := $(patsubst %,width-%,$(filter-out 1,$(WIDTHS)))
 ROUNDED := $(foreach width,$(WIDTHS),$(PRECISIONS:%=width-$(width)-%))
 FILES := $(foreach name,$(ROUNDED),$(EMBEDDINGS:%=$(name)-%))
@@ -44,18 +43,8 @@ COMPARE := $(RUN) benchmarks/compare.py $(MODEL) $(FILES:%=$(OUT)/%) --data $(OU
 part = $(word $1,$(subst -, ,$*))
 
 .PHONY: models rows times
-.DELETE_ON_ERROR:
-.SECONDARY:
 
 models: $(FILES:%=$(OUT)/%)
-
-$(OUT)/train.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(QUESTIONS) --out $@
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 $(PRUNED:%=$(OUT)/%): $(OUT)/%: | $(OUT)/train.json
 	$(RUN) -m compress.prune --model $(MODEL) --keep-heads $(call part,2) --keep-ffn $(call part,2) --epochs $(EPOCHS) $(TRAINED)

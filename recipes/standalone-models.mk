@@ -21,12 +21,10 @@ DATA := TRAIN DEV
 DECIDING := TRAIN BIDAF_EPOCHS QANET_EPOCHS
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
 TEACH := $(RUN) -m distill.run --teacher models/teacher --hidden-weight 0 --learning-rate 1e-3 --batch-size 32 --cache $(OUT)/cache --resume
 MODELS := $(OUT)/bidaf/student $(OUT)/bidaf-onnx-int8 $(OUT)/qanet/student $(OUT)/qanet-onnx-int8 $(OUT)/qanet-tflite-int8
 
 .PHONY: models rows
-.DELETE_ON_ERROR:
 
 models: $(MODELS)
 

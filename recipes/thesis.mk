@@ -32,8 +32,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER SHARE ALPHA
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-RUN := .venv/bin/python
-EACH := OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 PASSES_1 := 3
 PASSES_2 := 4
 PASSES_3 := 3
@@ -44,18 +42,8 @@ CONFIGURATIONS := 1 2 3 4 5 6
 MODELS := $(foreach seed,$(SEEDS),$(foreach head,$(HEADS),$(CONFIGURATIONS:%=$(head)-config%-seed$(seed))))
 
 .PHONY: models rows differences
-.DELETE_ON_ERROR:
-.SECONDARY:
 
 models: $(MODELS:%=$(OUT)/%)
-
-$(OUT)/train.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(QUESTIONS) --out $@
-
-$(OUT)/dev.json:
-	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(DEV_QUESTIONS) --out $@
 
 # $* is HEAD-configN-seedM. A run makes a folder student/, which is moved to its own name.
 parts = $(subst -seed, ,$(subst -config, ,$*))

@@ -89,7 +89,7 @@ def bare_tflite(make_bundle, converted_once):
     """The tiny BERT's fp32 .tflite as the converter wrote it."""
     from tflite_exports import LENGTHS
 
-    from qa.formats.tflite import fixed_signatures
+    from qa.formats.package import fixed_signatures
     from qa.models.model import QAModel
 
     return converted_once(QAModel.from_pretrained(make_bundle()), fixed_signatures(LENGTHS))

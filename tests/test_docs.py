@@ -8,7 +8,8 @@ import pytest
 from places import ROOT
 
 from benchmarks.toolchains.registry import TOOLCHAINS
-from compress.options import METHODS
+from compress.options import METHODS, PruneOptions
+from compress.prune.prune import prune
 from qa.formats.precision import PRECISIONS
 from qa.formats.registry import FORMATS
 from qa.models.architectures import ENCODERS
@@ -29,7 +30,10 @@ def registries():
         one.stop()
 
 
-def test_the_examples_of_extending_run_and_extend_every_registry(registries, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("fresh_accelerate")
+def test_the_examples_of_extending_run_and_extend_every_registry(
+    registries, make_bundle, small_squad, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     sizes = [len(registry) for registry in registries]
     text = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -39,6 +43,8 @@ def test_the_examples_of_extending_run_and_extend_every_registry(registries, tmp
         exec(compile("\n" * line + block[1], "docs/extending.md", "exec"), space)
     assert [len(registry) for registry in registries] == [size + 1 for size in sizes]
     assert (tmp_path / "table" / "README.md").read_text().count("Token table") == 1
+    prune(PruneOptions(model=make_bundle(), method="without-biases", data=str(small_squad)))
+    assert "biases of Linears are zero" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

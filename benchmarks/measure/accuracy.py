@@ -32,7 +32,7 @@ from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
-ANSWERABLE = (
+SCORES = (
     "n",
     "n_windows",
     "exact",
@@ -43,9 +43,6 @@ ANSWERABLE = (
     "reliability",
     "uncalibrated_reliability",
     "null_threshold",
-)
-SCORES = (
-    *ANSWERABLE,
     "HasAns_exact",
     "HasAns_f1",
     "HasAns_total",
@@ -157,10 +154,9 @@ def category_scores(examples: Sequence[Example], answers: Answers) -> dict[str, 
 def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dict[str, Any]:
     """Return the fields of an Accuracy from a model's scores and its own threshold."""
     scores = {**scores, "n": scores["total"], "null_threshold": null_threshold}
-    names: Sequence[str] = SCORES
-    if "NoAns_total" not in scores:
-        names = ANSWERABLE  # the HasAns_ scores would repeat exact and f1
-    return {name: scores[name] for name in names if name in scores}
+    if "NoAns_total" not in scores:  # the HasAns_ scores would repeat exact and f1
+        scores = {name: value for name, value in scores.items() if not name.startswith(("HasAns", "best"))}
+    return {name: scores[name] for name in SCORES if name in scores}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:

@@ -150,7 +150,7 @@ class Server:
         """Load a model on these cores; threads 0 and no cores mean all.
 
         `path` is the weights of a bundle, or what the module `adapter` loads. The imports of the runtime's
-        `library()` or of the module's `import_libraries(path)` do not count as loading.
+        `library()`, or of the module's LIBRARIES or `import_libraries(path)`, do not count as loading.
         """
         system = system_information()
         if cores:
@@ -163,6 +163,8 @@ class Server:
         module: Any = importlib.import_module(adapter) if adapter else sys.modules[__name__]
         if hasattr(module, "import_libraries"):
             module.import_libraries(weights)
+        for library in getattr(module, "LIBRARIES", ()):
+            importlib.import_module(library)
         before = resident_mb("VmRSS")
         began = time.perf_counter()
         self.model = module.load(weights, threads or len(usable_cores()), *([precision] if precision else []))

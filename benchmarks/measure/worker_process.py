@@ -1,16 +1,12 @@
-"""Other processes: the client of `benchmarks/measure/worker.py`, which also times windows; and commands that
-print JSON.
-"""
+"""The client of `benchmarks/measure/worker.py`, which also times windows."""
 
-import json
 import os
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.results.rows import Runtime
-from qa.runtime.remote import RemoteError, RemoteRuntime, complaint, exit_text
+from qa.runtime.remote import RemoteRuntime
 
 WORKER = "benchmarks.measure.worker"
 TokenWindow = tuple[list[int], int]  # token ids, position at which the context begins
@@ -37,26 +33,3 @@ class Worker(RemoteRuntime):
             return 0.0
         fields = text.rpartition(")")[2].split()  # the name before it may contain anything
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")  # utime and stime, proc(5)
-
-
-def run_json(command: Sequence[str], timeout_s: float, **options: Any) -> Any:
-    """Run a command and return the JSON of the last line that it prints; `options` are those of subprocess.
-
-    RemoteError with the line that says what went wrong when the command fails, or takes longer than
-    `timeout_s`.
-    """
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout_s,
-            **options,
-        )
-    except subprocess.TimeoutExpired:
-        raise RemoteError(f"took more than {timeout_s // 60:g} minutes and was ended") from None
-    if done.returncode != 0:
-        raise RemoteError(complaint(done.stderr) or exit_text(done.returncode))
-    return json.loads(done.stdout.strip().splitlines()[-1])

@@ -140,23 +140,6 @@ TIMES = [
     replace(x_column("x padded", "entry.padded"), rank=5),
     ms_column("unpadded"),
     x_column("x unpadded", "entry.unpadded"),
-    Column(
-        "gain",
-        "entry.padding_gain",
-        ".2f",
-        unit="x",
-        mark=quick_mark("entry.padded"),
-        optional=True,
-        rank=6,
-    ),
-    Column(
-        "windows/s",
-        "entry.batched.windows_per_s",
-        ",.0f",
-        mark=quick_mark("entry.batched"),
-        optional=True,
-        rank=9,
-    ),
 ]
 
 FORM = [RUNTIME, PRECISION, EMBEDDINGS]

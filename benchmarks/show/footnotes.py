@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
-from benchmarks.results.stats import mean_of
 from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import UNKNOWN, first_to_last, listed, number, plural
+from benchmarks.show.tables import UNKNOWN, first_to_last, listed, plural
 from qa.evaluation.bootstrap import LEVEL, Interval
 
 # Explanations of columns of scores, by the field that has them.
@@ -44,7 +43,7 @@ def shown_times(group: Group, view: str) -> list[Latency]:
     if view == "latency":
         return group.times
     names = {"accuracy": ()} | dict.fromkeys(ONE_LENGTH, ("shortest",))
-    shown = names.get(view, ("padded", "unpadded", "batched"))
+    shown = names.get(view, ("padded", "unpadded"))
     return [row for e in group.entries for name in shown if (row := getattr(e, name))]
 
 
@@ -123,16 +122,6 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     if rows and group.baseline is not None:
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"
-    gains = {e: gain for e in group.entries if (gain := e.padding_gain) is not None}
-    if gains and view == "summary":
-        base = group.baseline_entry
-        of_base = f" {number(gains[base], unit='x')} for {base.model}," if base in gains else ""
-        means = [mean_of(gain) for gain in gains.values()]
-        over_all = f"{min(means):.2f}x to {max(means):.2f}x over all models, each with itself in one run"
-        yield f"gain, unpadded instead of padded to {group.longest}:{of_base} {over_all}"
-    if view == "summary" and group.batched is not None:
-        batch_lengths, threads, batch = group.batched
-        yield f"windows/s: batches of {batch} windows, {words_of(batch_lengths)}, threads: {threads}"
     if view == "latency":
         on_gpu = group.target == CUDA
         peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "of the whole process"

@@ -145,16 +145,6 @@ class Entry:
         lengths = self.group.shown_lengths
         return self.at(lengths[-1]) if lengths else None
 
-    @property
-    def batched(self) -> Latency | None:
-        """Times at the group's batched setting."""
-        return self.at(*self.group.batched) if self.group.batched else None
-
-    @property
-    def padding_gain(self) -> Interval | float | None:
-        """Return the speed-up of unpadded over padded windows, in one run with one thread."""
-        return speedup(self.padded, self.unpadded)
-
     def times(self) -> list[Latency]:
         """Return the newest times at all settings, by batch, threads and length, unpadded last."""
         return sorted(
@@ -238,12 +228,6 @@ class Group:
         """Lengths of the times in a table with a line for each model: the longest padded, and unpadded."""
         padded: list[Lengths] = [self.longest] if self.longest else []
         return [*padded, UNPADDED] if any(e.unpadded for e in self.entries) else padded
-
-    @property
-    def batched(self) -> Setting | None:
-        """Setting of the windows per second: unpadded, fewest threads, largest batch first."""
-        settings = {key for e in self.entries for key in e.latency if key[2] > 1}
-        return min(settings, key=lambda key: (key[0] != UNPADDED, key[1], -key[2], str(key[0])), default=None)
 
     @cached_property
     def baseline(self) -> Accuracy | None:

@@ -194,9 +194,9 @@ def as_markdown(table: Table) -> str:
     return "\n".join([f"**{_escaped(table.title)}**", "", *lines, "", *footnotes]) + "\n"
 
 
-def show(tables: Sequence[Table], path: Path | None, name: str, *, markdown: bool = False) -> str:
+def show(tables: Sequence[Table], path: Path | None, name: str) -> str:
     """Print tables, or write them between the markers of `name` in a Markdown file. Return them as text."""
-    text = "\n".join(map(as_markdown if markdown or path else as_text, tables))
+    text = "\n".join(map(as_markdown if path else as_text, tables))
     if path is None:
         print(text, end="")
     else:

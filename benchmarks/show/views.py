@@ -19,17 +19,13 @@ def view_tables(groups: Sequence[Group], view: str) -> list[Table]:
     """Return the tables of a view; benchmarks.table lists the views."""
     if view in ACROSS_GROUPS:
         return ACROSS_GROUPS[view](groups)
-    return [table for group in groups for table in group_tables(group, view)]
-
-
-def group_tables(group: Group, view: str) -> list[Table]:
-    """Return a group's tables of a view whose tables do not span groups."""
     if view in OTHER_VIEWS:
-        return OTHER_VIEWS[view](group)
-    lines = [Line(e) for e in group.entries]
-    if not lines:
-        return []
-    return [make_table(_title(group), PER_MODEL[view], lines, table_footnotes(group, view))]
+        return [table for group in groups for table in OTHER_VIEWS[view](group)]
+    return [
+        make_table(_title(g), PER_MODEL[view], [Line(e) for e in g.entries], table_footnotes(g, view))
+        for g in groups
+        if g.entries
+    ]
 
 
 def latency_tables(group: Group) -> list[Table]:

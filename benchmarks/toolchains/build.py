@@ -2,18 +2,18 @@
 
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.worker_process import run_json
 from benchmarks.toolchains.registry import Toolchain
 from qa.base.errors import PocketQAError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
-from qa.runtime.remote import ROOT, RemoteError
+from qa.runtime.remote import ROOT, complaint, exit_text
 
 ENVIRONMENTS = ".venv-toolchains"
 RECORD = "toolchain.json"
@@ -85,7 +85,19 @@ def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str
     """
     command = [str(python), "-m", "benchmarks.toolchains.prepare", toolchain.module, *arguments]
     try:
-        versions: dict[str, str] = run_json(command, TIMEOUT_S, cwd=ROOT)
-    except RemoteError as error:
-        raise ToolchainError(f"{toolchain.name}: {error}") from None
+        done = subprocess.run(
+            command,
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        took = f"took more than {TIMEOUT_S // 60:g} minutes and was ended"
+        raise ToolchainError(f"{toolchain.name}: {took}") from None
+    if done.returncode != 0:
+        raise ToolchainError(f"{toolchain.name}: {complaint(done.stderr) or exit_text(done.returncode)}")
+    versions: dict[str, str] = json.loads(done.stdout.strip().splitlines()[-1])
     return versions

@@ -17,6 +17,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import INPUTS, Inputs
 
 PACKAGES = ("executorch", "torchao", "torch", "transformers")
+LIBRARIES = ("executorch.runtime",)
 FILE = "model.pte"
 
 
@@ -50,11 +51,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     to_edge_transform_and_lower(program, partitioner=[XnnpackPartitioner()]).to_executorch().save(
         str(out / FILE)
     )
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import executorch.runtime  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

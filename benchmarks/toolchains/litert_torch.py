@@ -16,6 +16,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import INPUTS, Inputs
 
 PACKAGES = ("litert-torch", "ai-edge-quantizer", "ai-edge-litert", "torch", "transformers")
+LIBRARIES = ("ai_edge_litert.interpreter",)
 FILE = "model.tflite"
 
 
@@ -37,11 +38,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
         quantizing = quantizer.Quantizer(path)
         quantizing.load_quantization_recipe(recipe.dynamic_wi8_afp32())
         quantizing.quantize().export_model(path, overwrite=True)
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import ai_edge_litert.interpreter  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

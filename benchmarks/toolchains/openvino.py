@@ -15,6 +15,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import Inputs, padded_inputs
 
 PACKAGES = ("openvino", "nncf")
+LIBRARIES = ("openvino",)
 FILES = {"fp32": "fp32.xml", "int8": "int8.xml"}
 MAX_BATCH = 32
 
@@ -35,11 +36,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
         openvino.save_model(model, out / FILES[precision])
     else:
         openvino.save_model(model, out / FILES[precision], compress_to_fp16=False)
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import openvino  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

@@ -17,6 +17,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import INPUTS, Inputs
 
 PACKAGES = ("optimum-onnx", "optimum", "transformers", "torch", "onnx", "onnxruntime")
+LIBRARIES = ("optimum.onnxruntime",)
 FILES = {"fp32": "model.onnx", "int8": "model_quantized.onnx"}
 MAX_BATCH = {"fp32": 32, "int8": 1}
 
@@ -78,11 +79,6 @@ def question_answering_model(source: Path) -> Any:
     model.bert = bundle.encoder.model
     model.qa_outputs = HeadOfStates(bundle.head)
     return model.eval()
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import optimum.onnxruntime  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

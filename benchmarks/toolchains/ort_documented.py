@@ -14,6 +14,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import OUTPUTS, Inputs
 
 PACKAGES = ("onnxruntime", "onnx")
+LIBRARIES = ("onnxruntime",)
 FILE = "model.onnx"
 
 
@@ -45,11 +46,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     extra = {"DefaultTensorType": TensorProto.FLOAT}
     quantize_dynamic(fused_path, out / FILE, weight_type=QuantType.QInt8, extra_options=extra)
     fused_path.unlink()
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import onnxruntime  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

@@ -15,6 +15,7 @@ from benchmarks.measure.worker import Model
 from qa.formats.tensors import INPUTS, Inputs
 
 PACKAGES = ("torch", "transformers")
+LIBRARIES = ("torch._inductor.compile_fx", "qa.models.model")
 MAX_BATCH = 32
 WARM_UP_SHAPES = ((1, 96), (2, 96))
 
@@ -24,13 +25,6 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     check_compiler()
     for name in ("config.json", "model.safetensors"):
         shutil.copy(source / name, out / name)
-
-
-def import_libraries(path: Path) -> None:
-    """Import what loading needs."""
-    import torch._inductor.compile_fx  # noqa: F401
-
-    import qa.models.model  # noqa: F401
 
 
 def load(path: Path, threads: int) -> Model:

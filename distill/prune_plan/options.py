@@ -6,7 +6,7 @@ from typing import Annotated
 from tyro.conf import arg
 
 from distill.training.options import flag_of
-from qa.base.cli import check_exclusive, check_option
+from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
 from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
@@ -47,11 +47,9 @@ class PruningOptions:
             check_exclusive(value is not None and self.target_mb is not None, flag, "--target-mb")
         limit = self.target_mb
         check_option(limit is None or 0 < limit < float("inf"), "--target-mb", limit, "above 0 and finite")
-        precision = self.target_quantize
-        check_option(precision in INTEGER_BITS, "--target-quantize", precision, " or ".join(INTEGER_BITS))
-        form = self.target_embeddings
-        forms = ", ".join(TABLE_FORMS)
-        check_option(form is None or form in TABLE_FORMS, "--target-embeddings", form, f"one of {forms}")
+        check_choice("--target-quantize", self.target_quantize, INTEGER_BITS)
+        if self.target_embeddings is not None:
+            check_choice("--target-embeddings", self.target_embeddings, TABLE_FORMS)
         for name in ("target_quantize", "target_embeddings"):
             if self.target_mb is None and getattr(self, name) != getattr(type(self), name):
                 raise OptionError(f"{flag_of(name)} needs --target-mb, whose file it describes")

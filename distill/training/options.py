@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 
 INFINITY = float("inf")
 AUTO = "auto"
@@ -42,9 +42,8 @@ class TrainingOptions:
         check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
         both = self.lora_rank > 0 and self.freeze_encoder
         check_option(not both, "--lora-rank", self.lora_rank, "0 with --freeze-encoder")
-        check_precision(self.precision)
-        known = f"one of {', '.join(OPTIMIZERS)}"
-        check_option(self.optimizer in OPTIMIZERS, "--optimizer", self.optimizer, known)
+        check_choice("--precision", self.precision, PRECISIONS)
+        check_choice("--optimizer", self.optimizer, OPTIMIZERS)
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,3 @@ def flag_of(name: str) -> str:
 def check_seed(seed: int) -> None:
     """Raise OptionError unless torch takes the seed."""
     check_option(0 <= seed < 2**63, "--seed", seed, "at least 0 and below 2**63")
-
-
-def check_precision(name: str) -> None:
-    """Raise OptionError unless `name` is in PRECISIONS."""
-    check_option(name in PRECISIONS, "--precision", name, f"one of {', '.join(PRECISIONS)}")

@@ -1,21 +1,17 @@
-"""State of the whole process that training changes, and puts back afterwards; its lock against others.
+"""State of the whole process that training changes, and puts back afterwards.
 
 Only Accelerate keeps its state: a process trains in one precision.
 """
 
 import contextlib
 import ctypes
-import fcntl
 import os
 import random
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import torch
-
-from qa.base.errors import OptionError
 
 # Parameters of glibc's mallopt (malloc.h), with its defaults: free memory at the end of the heap that goes
 # back to the kernel, and blocks outside the heap.
@@ -23,20 +19,6 @@ M_TRIM_THRESHOLD = -1
 M_MMAP_MAX = -4
 TRIM_THRESHOLD = 128 * 1024
 MMAP_MAX = 65536
-
-
-def lock_folder(folder: Path) -> int:
-    """Lock a folder against other processes; return the descriptor whose closing unlocks it.
-
-    The lock ends with the process, however that ends. OptionError while another process holds it.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise OptionError(f"{folder}: another process is at work on the same; let it end first") from None
-    return descriptor
 
 
 @contextlib.contextmanager

@@ -31,9 +31,10 @@ from distill.training.lora import add_lora, continue_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.process import freed_memory_kept, lock_folder, random_state_kept, signal_ignored
+from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
+from qa.base.journal import lock
 from qa.base.progress import Progress
 from qa.models.encoders import attention
 from qa.models.model import QAModel
@@ -144,7 +145,7 @@ class Trainer:
         check_free_space(self.work, n_bytes, f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         if self.accelerator.is_main_process:
-            self._unlock = weakref.finalize(self, os.close, lock_folder(self.work))
+            self._unlock = weakref.finalize(self, os.close, lock(self.work))
         try:
             self._train(resume)
         except BaseException:

@@ -16,8 +16,9 @@ from export.tflite.passes.lookups import look_up_bytes
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from qa.base.errors import UnsupportedExport, first_line
+from qa.formats.package import Signature
 from qa.formats.tensors import INPUTS
-from qa.formats.tflite import Signature, signature_name
+from qa.formats.tflite import signature_name
 from qa.models.model import QAModel
 
 

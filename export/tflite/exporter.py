@@ -8,6 +8,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from export.android.package import append_package, describe, vocabulary_lines
 from export.exporter import Exporter
 from export.options import TFLiteOptions
@@ -21,8 +23,8 @@ from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import OptionError, UnsupportedExport
 from qa.bundles import manifest
 from qa.bundles.bundle import PROBE, Bundle, ModelFolder
+from qa.formats.package import any_length_signature, fixed_signatures
 from qa.formats.registry import FORMATS
-from qa.formats.tflite import any_length_signature, fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
 from qa.runtime.package import read_package
@@ -141,8 +143,7 @@ class TFLiteExporter(Exporter):
         if self.packaged is None:
             return
         info, tokens = self.packaged
-        signatures = [signature.to_dict() for signature in self.signatures]
-        info = {**info, "settings": settings.to_dict(), "signatures": signatures}
+        info = {**info, "settings": settings.to_dict(), "signatures": msgspec.to_builtins(self.signatures)}
         probe = (folder / PROBE).read_text(encoding="utf-8")
         path = folder / FORMATS["tflite"].weights
         append_package(path, info, tokens, probe)

@@ -5,7 +5,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -154,6 +154,11 @@ def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:
     """Raise OptionError with the flag, its value and what it must be, unless `ok`."""
     if not ok:
         raise OptionError(f"{flag} must be {wanted}, got {value}")
+
+
+def check_choice(flag: str, value: object, known: Collection[str]) -> None:
+    """Raise OptionError with the flag, its value and the choices, unless the value is one of them."""
+    check_option(value in known, flag, value, f"one of {', '.join(known)}")
 
 
 def check_exclusive(both: bool, flag: str, other: str) -> None:

@@ -16,11 +16,8 @@ SECONDS_OF_A_DAY = 86_400
 
 def file_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's bytes in hexadecimal."""
-    digest = hashlib.sha256()
     with open(path, "rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:

@@ -12,6 +12,22 @@ from typing import Any
 from qa.base.errors import OptionError
 
 
+def lock(path: Path | str, flags: int = os.O_RDONLY, output: Path | None = None) -> int:
+    """Open and lock a file or folder; return the descriptor whose closing unlocks it.
+
+    The lock ends with the process, however that ends. OptionError while another process holds it, which names
+    the `output`, by default the path.
+    """
+    descriptor = os.open(path, flags, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        where = output or path
+        raise OptionError(f"{where}: another process is at work on the same; let it end first") from None
+    return descriptor
+
+
 class Journal:
     """Entries of one run, one per line; an incomplete last line of a killed run is ignored.
 
@@ -24,12 +40,8 @@ class Journal:
         key = hashlib.sha256(json.dumps(run, sort_keys=True).encode()).hexdigest()[:16]
         self.path = out.with_name(out.name + ".journal") / f"{key}.jsonl"
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(self.path, "a+b")  # noqa: SIM115, close() closes it
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._file.close()
-            raise OptionError(f"{out}: another process is at work on the same; let it end first") from None
+        # close() closes it.
+        self._file = open(self.path, "a+b", opener=lambda path, flags: lock(path, flags, out))  # noqa: SIM115
         lines = self._whole_lines()
         self._header: dict[str, Any] = lines[0] if lines else {"date": date, **run}
         self.date: str = self._header["date"]

@@ -200,8 +200,6 @@ class Made(Struct, frozen=True, kw_only=True):
     """Heads and neurons that distillation kept."""
     pruning: dict[str, Any] | None = None
     """Heads and neurons, or weights, that pruning kept."""
-    search: dict[str, Any] | None = None
-    """Figures by which a search of version 0.2 and before chose the model."""
 
 
 class StageRecord(Made, frozen=True, kw_only=True):
@@ -284,7 +282,6 @@ class Manifest(StageRecord, frozen=True, kw_only=True):
             counted_data=None,
             qat=None,
             training_precision=None,
-            search=None,
             structure=None,
             parity=None,
             tuning=None,

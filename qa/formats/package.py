@@ -6,6 +6,7 @@ Those two read files of strangers and have parsers of their own. Both open whate
 
 import re
 import sys
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from msgspec import Meta, Struct
 
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import INPUTS, OUTPUTS
+from qa.formats.tflite import ANY_LENGTH, signature_name
 
 PACKAGE_FORMAT = 2
 # Tables of characters.json
@@ -74,12 +76,24 @@ class Settings(Struct):
     calibration: Calibration | None = None
 
 
-class Signature(Struct):
-    """Graph of the model for windows of up to `length` tokens."""
+class Signature(Struct, frozen=True, omit_defaults=True):
+    """A way to call the file: one graph, and the window lengths that it takes."""
 
     name: str
     length: Length
-    any_length: bool | None = None
+    """Tokens of the longest window; the only length unless `any_length`."""
+    any_length: bool = False
+    """True where the inputs can be resized to any length up to `length`."""
+
+
+def fixed_signatures(lengths: Sequence[int]) -> list[Signature]:
+    """Return a signature for each length."""
+    return [Signature(signature_name(length), length) for length in lengths]
+
+
+def any_length_signature(longest: int) -> Signature:
+    """Return the signature of a file that takes windows of any length up to the longest."""
+    return Signature(ANY_LENGTH, longest, any_length=True)
 
 
 class Normalizer(Struct):

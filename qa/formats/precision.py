@@ -22,8 +22,8 @@ class Precision:
     """True when activations are quantized at run time and products are of integers."""
     in_words: str
     """Description in model cards."""
-    meaning: Mapping[str, str]
-    """Description by format; a format without an entry has no such export."""
+    formats: tuple[str, ...]
+    """Formats of the bundles that have it."""
     probe_tolerance: float
     """Largest root-mean-square difference from the logits of PyTorch, in their standard deviations within a
     window."""
@@ -46,7 +46,7 @@ ENTRIES = (
         bits=32,
         table_bits=32,
         in_words="weights and arithmetic in 32 bits",
-        meaning=dict.fromkeys(("pytorch", "onnx", "tflite"), "float32 weights and arithmetic"),
+        formats=("pytorch", "onnx", "tflite"),
         probe_tolerance=1e-4,
         equal_spans={"onnx": 0.999, "tflite": 0.999},
         mark="o",
@@ -56,11 +56,9 @@ ENTRIES = (
         bits=16,
         table_bits=16,
         in_words="weights in 16 bits",
-        meaning={
-            "pytorch": "float16 weights, turned to float32 when the model is opened",
-            "onnx": "float16 weights; float16 arithmetic where the CPU has kernels, else casts to float32",
-            "tflite": "float16 weights, turned to float32 when the model is loaded",
-        },
+        # PyTorch and TFLite turn the weights to float32 when the model is opened. ONNX Runtime computes in
+        # float16 where the CPU has kernels, else it casts to float32.
+        formats=("pytorch", "onnx", "tflite"),
         probe_tolerance=1e-2,
         equal_spans={"onnx": 0.95, "tflite": 0.95},
         mark="s",
@@ -71,14 +69,10 @@ ENTRIES = (
         table_bits=8,
         quantized_activations=True,
         in_words="weights in 8 bits, activations quantized as it runs",
-        meaning={
-            # An LSTM becomes ONNX Runtime's DynamicQuantizeLSTM: the same for its two matrices, its input and
-            # its state.
-            "onnx": "int8 weights by output channel, int8 embeddings by row; "
-            "activations quantized as it runs, by tensor",
-            "tflite": "int8 weights by output channel and int8 embeddings by row; "
-            "activations quantized as it runs, by token; attention in float32",
-        },
+        # Weights have a scale for each output channel, embeddings for each row, activations for each tensor
+        # in ONNX and for each token in TFLite, where attention stays in float32. An LSTM becomes ONNX
+        # Runtime's DynamicQuantizeLSTM: the same for its two matrices, its input and its state.
+        formats=("onnx", "tflite"),
         probe_tolerance=0.25,
         equal_spans={"onnx": 0.80, "tflite": 0.90},
         mark="^",
@@ -88,15 +82,9 @@ ENTRIES = (
         bits=8,
         table_bits=8,
         in_words="weights stored in 8 bits, arithmetic in 32",
-        meaning={
-            "pytorch": "int8 weights by output channel and int8 embeddings by row, "
-            "turned to float32 when the model is opened",
-            # ONNX Runtime 1.31 turns these products into its own operator for int8 weights and float
-            # activations.
-            "onnx": "int8 weights by output channel and int8 embeddings by row; float32 activations",
-            "tflite": "int8 weights by output channel and int8 embeddings by row, "
-            "dequantized; float32 arithmetic",
-        },
+        # PyTorch turns the weights to float32 when the model is opened, TFLite as it runs. ONNX Runtime
+        # 1.31 turns these products into its own operator for int8 weights and float activations.
+        formats=("pytorch", "onnx", "tflite"),
         probe_tolerance=0.15,
         equal_spans={"onnx": 0.90, "tflite": 0.90},
         mark="D",
@@ -107,13 +95,10 @@ ENTRIES = (
         table_bits=8,
         quantized_activations=True,
         in_words="weights in 4 bits, positions in 8, activations quantized as it runs",
-        meaning={
-            # Not in blocks: LiteRT 1.4 computes those wrongly. Not in ONNX: ONNX Runtime's int4 product takes
-            # twice as long as its int8.
-            "tflite": "int4 weights by output channel and int4 word embeddings by row, "
-            "clipped for the least squared error; "
-            "positions int8; activations quantized as it runs, by token; attention in float32",
-        },
+        # Linears and word embeddings are clipped for the least squared error; attention stays in float32.
+        # Not in blocks: LiteRT 1.4 computes those wrongly. Not in ONNX: ONNX Runtime's int4 product takes
+        # twice as long as its int8.
+        formats=("tflite",),
         probe_tolerance=0.8,
         equal_spans={"tflite": 0.80},
         mark="v",

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from qa.base.cli import check_option
+from qa.base.cli import check_choice, check_option
 from qa.base.errors import BundleError, OptionError
 
 Mode = Literal["answering", "balanced", "strict"]
@@ -76,7 +76,7 @@ class QASettings:
 
         OptionError when no strict threshold was tuned.
         """
-        check_option(mode in get_args(Mode), "mode", mode, f"one of {', '.join(get_args(Mode))}")
+        check_choice("mode", mode, get_args(Mode))
         if mode == "answering":
             return replace(self, null_threshold=None)
         if mode == "balanced":

@@ -17,8 +17,8 @@ from distill.making import refuse_unless_resumed, work_folder
 from distill.options import DistillOptions
 from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
-from distill.training.process import lock_folder
 from qa.base.errors import BundleError, OptionError
+from qa.base.journal import lock
 from qa.bundles.bundle import MANIFEST, open_bundle
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
@@ -117,7 +117,7 @@ def test_a_run_beside_one_that_has_a_checkpoint_is_not_told_that_it_stopped(conf
     work = work_folder(config().out)
     work.mkdir(parents=True)
     (work / CHECKPOINT).write_bytes(b"of a run at work")
-    descriptor = lock_folder(work)
+    descriptor = lock(work)
     with pytest.raises(OptionError, match="another process is at work"):
         refuse_unless_resumed(config().out, resume=False)
     os.close(descriptor)

@@ -13,7 +13,6 @@ from benchmarks import measure_and_show
 from benchmarks.measure.models import find_models
 from benchmarks.measure.phone_report import (
     PhoneReportError,
-    percentile,
     read_report,
     report_machine,
     report_results,
@@ -106,11 +105,6 @@ def test_figures_are_those_of_the_runs(example, results):
     assert asked.n_windows == part["windows"] >= 28
     parts = asked.tokenize_ms_mean + asked.inference_ms_mean + asked.decode_ms_mean
     assert asked.latency_ms_mean == pytest.approx(parts, abs=1e-3)
-
-
-def test_percentiles_are_times_that_were_measured():
-    assert [percentile([5, 1, 4, 2, 3], p) for p in (0, 20, 21, 50, 95, 100)] == [1, 1, 2, 3, 5, 5]
-    assert percentile([7], 95) == 7
 
 
 def test_the_worse_thermal_status_is_kept(example, results):

@@ -69,7 +69,7 @@ def test_auto_follows_the_gpu_where_there_is_one(major, precision, cpu, monkeypa
 
 def test_an_unknown_precision_is_refused():
     with pytest.raises(OptionError, match="--precision must be one of auto, bf16, fp32, got fp16"):
-        resolve_precision("fp16")
+        TrainingOptions(1e-4, 16, 1, precision="fp16")
 
 
 def test_auto_on_a_cpu_without_bf16_trains_as_fp32_does(make_bundle, windows, tmp_path, cpu):

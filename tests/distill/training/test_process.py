@@ -20,12 +20,12 @@ from distill.training.process import (
     M_TRIM_THRESHOLD,
     MMAP_MAX,
     freed_memory_kept,
-    lock_folder,
     random_state_kept,
     signal_ignored,
 )
 from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
+from qa.base.journal import lock
 from qa.models.model import QAModel
 
 
@@ -67,16 +67,16 @@ def test_freed_memory_is_kept_in_the_block_and_then_goes_back_by_the_environment
 
 def test_a_locked_folder_is_refused_until_its_process_has_ended(tmp_path):
     holder = (
-        f"import sys; from pathlib import Path; from {lock_folder.__module__} import lock_folder; "
-        "lock_folder(Path(sys.argv[1])); print('locked', flush=True); sys.stdin.read()"
+        f"import sys; from pathlib import Path; from {lock.__module__} import lock; "
+        "lock(Path(sys.argv[1])); print('locked', flush=True); sys.stdin.read()"
     )
     words = [sys.executable, "-c", holder, str(tmp_path)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT) as process:
         process.stdout.readline()
         with pytest.raises(OptionError, match="another process is at work"):
-            lock_folder(tmp_path)
+            lock(tmp_path)
         process.kill()
-    os.close(lock_folder(tmp_path))
+    os.close(lock(tmp_path))
 
 
 @pytest.mark.usefixtures("fresh_accelerate")

@@ -15,7 +15,7 @@ from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.passes.any_length import OneLength, merge_lengths
-from qa.formats.tflite import any_length_signature, fixed_signatures
+from qa.formats.package import any_length_signature
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
@@ -130,6 +130,5 @@ def test_where_one_graph_cannot_take_all_lengths_signatures_are_exported(
     options = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
     bundle = export(TFLiteOptions(make_bundle("albert", "linear"), tmp_path / "out", **options))
     assert "one graph cannot take all lengths (PAD has" in capsys.readouterr().err
-    signatures = fixed_signatures([128])
-    assert read_package(bundle.weights).info["signatures"] == [s.to_dict() for s in signatures]
+    assert read_package(bundle.weights).info["signatures"] == [{"name": "qa128", "length": 128}]
     assert load_runtime(bundle, 1).lengths == (128,)

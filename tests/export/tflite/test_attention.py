@@ -9,7 +9,7 @@ from export.tflite.attention import fuse_projections, fused_attention, grouped_a
 from export.tflite.convert import convert
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
-from qa.formats.tflite import fixed_signatures
+from qa.formats.package import fixed_signatures
 from qa.models.architectures import MASKED
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel

@@ -13,7 +13,7 @@ from export.tflite.file import TFLiteFile
 from export.tflite.sensitivity import MATRIX, Sensitivity, layer_of, linears_by_layer
 from qa.base.errors import OptionError, ParityError
 from qa.bundles.bundle import open_bundle
-from qa.formats.tflite import fixed_signatures
+from qa.formats.package import fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.runtimes import load_runtime
 

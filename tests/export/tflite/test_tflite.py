@@ -30,7 +30,7 @@ from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.formats.tflite import fixed_signatures
+from qa.formats.package import fixed_signatures
 from qa.models.model import QAModel
 from qa.runtime.engines import run_length
 from qa.runtime.runtimes import TorchRuntime, load_runtime

@@ -1,4 +1,7 @@
-"""Measure models and show the results: what `benchmarks/compare.py` does."""
+"""Measure models and show the results: what `benchmarks/compare.py` does.
+
+Only `resolve` reads what the options ask for.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -6,15 +9,12 @@ from pathlib import Path
 
 from benchmarks.measure.accuracy import measure_accuracy
 from benchmarks.measure.command_line import note, relative
-from benchmarks.measure.conditions import this_host
-from benchmarks.measure.hosts import open_target
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.on_target import measure_remote
 from benchmarks.measure.phone_report import report_results
-from benchmarks.measure.plan import FULL, QUICK
 from benchmarks.measure.run import Run, now
 from benchmarks.options import CompareOptions
-from benchmarks.resolve import Output, command_line, exports, find_rows, plan_here, run_here, run_on_target
+from benchmarks.resolve import FromPhone, OnTarget, OnThisMachine, Output, resolve
 from benchmarks.results.files import EXIT_SOME_FAILED, ResultFile, exit_if_failed, sound_results
 from benchmarks.results.rows import CUDA, HERE, AnyResult
 from benchmarks.show.baseline import add_intervals, set_baseline
@@ -41,62 +41,56 @@ def compare(options: CompareOptions) -> None:
 
 def measure(options: CompareOptions) -> list[AnyResult]:
     """Measure, append the results, print the tables and write the page. Returns this run's results."""
-    if options.phone_report:
-        return import_phone_reports(options).new
-    if options.target in HERE:
-        return measure_here(options).new
-    return measure_on_target(options).new
-
-
-def measure_here(options: CompareOptions) -> ResultFile:
-    """Measure on this machine's CPU or GPU, append the results, print the tables and write the page."""
-    host = this_host()  # before this command loads it
-    run = run_here(options)
+    work = resolve(options)
     output = Output.of(options)
-    plan = plan_here(options)
+    if isinstance(work, OnThisMachine):
+        return measure_here(work, output).new
+    if isinstance(work, OnTarget):
+        return measure_on_target(work, output).new
+    return import_phone_reports(work, output).new
+
+
+def measure_here(work: OnThisMachine, output: Output) -> ResultFile:
+    """Measure on this machine's CPU or GPU, append the results, print the tables and write the page."""
+    run = work.run
     for model in run.models:
         if model.error is None:
             measure_accuracy(run, model)
         else:
             run.fail(model, model.error)
-    if plan is not None:
-        measure_latency(run, plan, host)
+    if work.plan is not None:
+        measure_latency(run, work.plan, work.host)
     groups = compared(results_to_show(run), [model.sha256 for model in run.models])
     bundles = list(dict.fromkeys(model.bundle.path for model in run.models))
     here = [group for group in groups if group.target == run.target]
-    show(output, groups, here, MODEL_VIEWS[options.details], bundles)
+    show(output, groups, here, MODEL_VIEWS[output.details], bundles)
     return run.file
 
 
-def measure_on_target(options: CompareOptions) -> ResultFile:
+def measure_on_target(work: OnTarget, output: Output) -> ResultFile:
     """Run the exports on a remote target, append the results, print its tables and write the page."""
-    target = open_target(options.target)
-    run = run_on_target(options, target)
-    output = Output.of(options)
-    plan = QUICK if options.quick else FULL
-    measure_remote(run, target, None if target.emulated or options.skip_latency else plan)
-    groups = compared(run.file.all, newest_order(run.file.all))
-    there = [group for group in groups if group.target == target.name]
-    show(output, groups, there, ("arm", "latency") if options.details else ("arm",))
-    return run.file
+    file = work.run.file
+    measure_remote(work.run, work.target, work.plan)
+    groups = compared(file.all, newest_order(file.all))
+    there = [group for group in groups if group.target == work.target.name]
+    show(output, groups, there, ("arm", "latency") if output.details else ("arm",))
+    return file
 
 
-def import_phone_reports(options: CompareOptions) -> ResultFile:
+def import_phone_reports(work: FromPhone, output: Output) -> ResultFile:
     """Append the results of all reports, print the phone's tables and write the page.
 
     Nothing is appended when any report is refused.
     """
-    models = exports(options, "tflite")
-    file = find_rows(options)
-    run = {"command": command_line(options), "date": now()}
-    results = [result for path in options.phone_report for result in report_results(path, models, run)]
+    run = {"command": work.command, "date": now()}
+    results = [result for path in work.reports for result in report_results(path, work.models, run)]
     for result in results:
-        file.append(result)
-    groups = compared(file.all, newest_order(file.all))
+        work.file.append(result)
+    groups = compared(work.file.all, newest_order(work.file.all))
     phones = {str(result.machine) for result in results}
     on_phones = [group for group in groups if group.on_phone and group.machine in phones]
-    show(Output.of(options), groups, on_phones, ("latency",))
-    return file
+    show(output, groups, on_phones, ("latency",))
+    return work.file
 
 
 def compared(results: Sequence[AnyResult], order: Sequence[str], baseline: str | None = None) -> list[Group]:
@@ -127,12 +121,11 @@ def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
     # The page repeats these lines, and shows no absolute path.
     results, faults = sound_results(Path(relative(output.rows)))
     left_out = [f"left out: {one_line(fault)}" for fault in faults]
-    options = output.options
-    baseline = None if options.baseline is None else open_model(options.baseline)
+    baseline = None if output.baseline is None else open_model(output.baseline)
     if baseline is not None and all(r.bundle_sha256 != baseline.sha256 for r in results):
         raise BundleError(f"--baseline {_changed(baseline, results)}")
     if bundles:
-        also = [] if options.baseline is None else [options.baseline]
+        also = [] if output.baseline is None else [output.baseline]
         paths = [Path(relative(bundle)) for bundle in (*also, *bundles)]
         results, changed = results_of_bundles(results, paths)
         left_out += changed
@@ -141,7 +134,7 @@ def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
     if baseline is not None:
         others = [g for g in here if g.baseline and g.baseline.baseline_sha256 != baseline.sha256]
         left_out += [f"{g.data} on {g.target}: still compared with {g.baseline_name}" for g in others]
-    show(output, groups, here, MODEL_VIEWS[options.details], bundles, left_out)
+    show(output, groups, here, MODEL_VIEWS[output.details], bundles, left_out)
     return left_out
 
 
@@ -197,7 +190,7 @@ def show(
 
     `bundles` are those that the groups are limited to.
     """
-    kept, missing = read_kept(output.options.data, Path(relative(output.rows)), groups)
+    kept, missing = read_kept(output.data, Path(relative(output.rows)), groups)
     if kept is not None:
         add_intervals(groups, kept)
     notices = [*left_out, *missing]

@@ -29,7 +29,6 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-
 # Each arm and its data; how many times as many questions as the labelled ones a data file has.
 ARMS := gold-answers teacher other-passages reworded-passages both
 DATA_gold-answers := labelled

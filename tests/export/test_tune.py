@@ -33,10 +33,11 @@ def questions(tmp_path_factory):
     path = tmp_path_factory.mktemp("tune") / "questions.json"
     excerpt = ROOT / "qa" / "data" / "excerpt" / "squad-excerpt-dev.json.gz"
     articles = json.loads(gzip.decompress(excerpt.read_bytes()))["data"]
-    paragraphs = [(a["title"], p) for a in articles for p in a["paragraphs"]][:28]
+    paragraphs = [(a["title"], p) for a in articles for p in a["paragraphs"] if len(p["qas"]) > 1]
+    shortest = sorted(paragraphs, key=lambda pair: len(pair[1]["context"]))[:27]  # they take the least time
     data = []
-    for number, (title, paragraph) in enumerate(paragraphs):
-        others = paragraphs[(number + 14) % len(paragraphs)][1]["qas"][:2]
+    for number, (title, paragraph) in enumerate(shortest):
+        others = shortest[(number + 14) % len(shortest)][1]["qas"][:2]
         moved = [{**qa, "id": f"{qa['id']}-moved", "answers": [], "is_impossible": True} for qa in others]
         qas = [*paragraph["qas"][:2], *moved]
         data.append({"title": title, "paragraphs": [{"context": paragraph["context"], "qas": qas}]})
@@ -87,7 +88,7 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
 ):
     tuned = shipped_and_tuned[1]
     tuning = tuned.manifest.tuning
-    assert (tuning.n_questions, tuning.n_unanswerable, tuning.n_articles) == (108, 54, 4)
+    assert (tuning.n_questions, tuning.n_unanswerable, tuning.n_articles) == (108, 54, 13)
     low, high = tuning.null_threshold_interval
     assert low <= tuned.settings.null_threshold <= high
     assert tuned.settings.strict_threshold <= tuned.settings.null_threshold

@@ -8,6 +8,7 @@ import pytest
 from comparisons import copied
 from stops import stopped_at
 
+from benchmarks import fit_and_compare
 from benchmarks.fit import FitOptions
 from benchmarks.fit_and_compare import fit, held_out_contexts, verdict
 from qa.base.errors import OptionError, PocketQAError, UnsupportedExport
@@ -86,7 +87,11 @@ def test_a_table_becomes_a_file_and_a_stopped_run_continues(model, tmp_path, cap
         fit(options)
 
 
-def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(model, tmp_path, capsys):
+def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
+    model, tmp_path, monkeypatch, capsys
+):
+    exports = []
+    monkeypatch.setattr(fit_and_compare, "exported", lambda bundle, out: exports.append(bundle.path) or out)
     out = tmp_path / "mine"
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
@@ -94,7 +99,8 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(model, 
     assert any(line.startswith("held out: nothing, all 30 questions") for line in lines)
     assert lines[-1].startswith("no file is recommended")
     assert len(TrainedOn.read(out / "fitted").passages) == 6
-    assert (out / "fitted-tflite-int8" / "model.tflite").is_file()
+    assert exports == [out / "fitted"]
+    assert f"score {out / 'fitted-tflite-int8'} and " in lines[-1]
     assert not (out / "report.html").exists()
 
 

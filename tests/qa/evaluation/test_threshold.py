@@ -230,7 +230,7 @@ def test_what_is_made_of_a_bundle_searches_again_with_its_own_logits(
 ):
     source = open_bundle(make_bundle())
     examples, border = as_answered(source, read_squad(small_squad))
-    examples = [replace(e, id=f"{e.id}-{copy}") for copy in range(10) for e in examples]
+    examples = [replace(e, id=f"{e.id}-{copy}") for copy in range(5) for e in examples]
     assert too_few(examples) == ""
     parent = copied(source, tmp_path / "parent", held_out=examples, null_threshold=99.0).path
     if stage == "onnx":

@@ -218,9 +218,11 @@ def test_where_all_questions_have_an_answer_every_model_answers_always(
 
 
 def test_a_failure_is_a_row_and_the_others_are_measured(
-    teacher, student, make_export, data, tmp_path, monkeypatch, capsys
+    tiny_export, make_export, data, tmp_path, monkeypatch, capsys
 ):
     """No runtime can load one; another fails when it is timed."""
+    source = tiny_export("onnx").path  # whose workers start at once
+    teacher, student = (rebundle(source, tmp_path / "run" / name) for name in ("teacher", "student"))
     adapter = "def load(path, threads):\n    raise RuntimeError('out of memory')\n"
     (tmp_path / "failing_adapter.py").write_text(adapter)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -233,7 +235,8 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
 
     monkeypatch.setattr(resolve, "find_models", failing)
     broken = make_export("broken", 7)
-    assert run_cli(monkeypatch, broken, teacher, student, "--data", data, "--quick") == 1
+    words = (broken, student, "--baseline", teacher, "--data", data, "--quick")
+    assert run_cli(monkeypatch, *words) == 1
     rows = read_results(tmp_path / "run" / "rows.jsonl")
     assert [(row.model, type(row)) for row in rows] == [
         ("teacher", Accuracy),

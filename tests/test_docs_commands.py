@@ -6,6 +6,7 @@ import io
 import re
 import shlex
 import shutil
+from functools import cache
 
 import pytest
 import tyro
@@ -52,6 +53,7 @@ def commands(pattern):
     return [(str(page), module, shlex.split(rest)) for (module, rest), page in found.items()]
 
 
+@cache
 def flags_of(module):
     """The options of a command, as its --help has them."""
     shown = io.StringIO()

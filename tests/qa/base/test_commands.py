@@ -26,11 +26,16 @@ def help_of(run, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_explains_itself_as_its_module_does(name, monkeypatch, capsys):
+def test_a_command_explains_itself_as_its_module_does_and_every_option_tells_its_default(
+    name, monkeypatch, capsys
+):
     module, *word = COMMANDS[name].module.split()
     monkeypatch.setattr(sys, "argv", ["pocketqa", *name.split(), "--help"])
     usage, ours = help_of(main, capsys)
     assert usage == f"usage: pocketqa {name} [-h]"
+    # Every option tells its default in words or as a value.
+    assert "None" not in ours
+    assert "False)" not in ours
     if name == "completion":  # a part of pocketqa itself
         return
     if hasattr(sys.modules.get(module), "__path__"):  # a package, which other modules hold on to
@@ -133,14 +138,6 @@ def test_positional_arguments_have_their_names(monkeypatch, capsys):
     assert groups_of(shown("table --help", monkeypatch, capsys))["required"] == ["ROWS"]
     assert shown("ask --help", monkeypatch, capsys).startswith("usage: pocketqa ask [-h] [OPTIONS] TEXT ...")
     assert groups_of(shown("convert rows --help", monkeypatch, capsys))["required"] == ["FILE", "--out"]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_tells_its_default(name, monkeypatch, capsys):
-    """Off, in words, or as a value: no option is left with "None"."""
-    text = shown(f"{name} --help", monkeypatch, capsys)
-    assert "None" not in text
-    assert "False)" not in text
 
 
 def test_heads_and_the_defaults_of_the_recipe_are_in_the_help(monkeypatch, capsys):

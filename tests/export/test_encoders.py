@@ -20,6 +20,7 @@ from export.tune import TuneOptions, tune
 from qa import load
 from qa.base.errors import BundleError
 from qa.data.datasets import EVERYDAY_HELD_OUT
+from qa.data.sample import SampleOptions, write_sample
 from qa.reader import Reader
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 
@@ -94,7 +95,8 @@ def test_without_a_package_python_answers_and_the_app_refuses(exported, tmp_path
     assert not zipfile.is_zipfile(bundle.weights)
     asked = "Where are the keys?", "The keys are under the blue pot. The cat sleeps on the roof."
     expected = Reader(parent).answer(*asked)
-    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", (EVERYDAY_HELD_OUT,)))
+    write_sample(SampleOptions(tmp_path / "everyday.json", 108, str(EVERYDAY_HELD_OUT)))
+    tuned = tune(TuneOptions(bundle.path, tmp_path / "tuned", (tmp_path / "everyday.json",)))
     for path in (bundle.weights, tuned.path):
         answer = load(path, mode="answering").answer(*asked)
         assert (answer.start, answer.end) == (expected.start, expected.end)
@@ -102,16 +104,9 @@ def test_without_a_package_python_answers_and_the_app_refuses(exported, tmp_path
         check_or_push(AndroidOptions(bundle.path))
 
 
-@pytest.mark.parametrize(
-    ("encoder", "says"),
-    [
-        ("roberta", "tokenizer is BPE.* needs WordPiece with BertNormalizer with "),
-        ("mpnet", r"\[CLS\] and \[SEP\].*<s> and </s>"),
-    ],
-)
-def test_the_export_says_why_a_file_has_no_package(make_bundle, tmp_path, capsys, encoder, says):
-    path = make_bundle(encoder=encoder)
+def test_the_export_says_why_a_file_has_no_package(make_bundle, tmp_path, capsys):
+    path = make_bundle(encoder="mpnet")
     exporter = TFLiteExporter(TFLiteOptions(model=path, out=tmp_path / "out"))
     exporter.check(load_runtime(exporter.parent).model)
     assert exporter.packaged is None
-    assert re.search(f"{path}: .*{says}.*no package", capsys.readouterr().err)
+    assert re.search(rf"{path}: .*\[CLS\] and \[SEP\].*<s> and </s>.*no package", capsys.readouterr().err)

@@ -35,9 +35,15 @@ def options(**changes):
 
 
 @pytest.mark.parametrize(
-    "trained", [{}, {"freeze_encoder": True}, {"lora_rank": 2}], ids=["all", "head", "lora"]
+    ("optimizer", "trained"),
+    [
+        ("adamw", {}),
+        ("adamw", {"freeze_encoder": True}),
+        ("adafactor", {}),
+        ("adafactor", {"lora_rank": 2}),
+    ],
+    ids=["adamw-all", "adamw-head", "adafactor-all", "adafactor-lora"],
 )
-@pytest.mark.parametrize("optimizer", ["adamw", "adafactor"])
 def test_stop_and_resume_equals_straight_through(make_bundle, windows, tmp_path, optimizer, trained):
     chosen = options(optimizer=optimizer, **trained)
     straight, stopped, resumed = (QAModel.from_pretrained(make_bundle()) for _ in range(3))

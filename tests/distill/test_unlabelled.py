@@ -121,8 +121,3 @@ def test_a_vocabulary_that_does_not_tell_words_from_pieces_is_refused(make_bundl
     with pytest.raises(OptionError, match="--model"):
         add_unlabelled(UnlabelledOptions(out=tmp_path / "o.json", reworded=1, model=make_bundle("roberta")))
     assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_to_add_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="--passages"):
-        UnlabelledOptions(out=tmp_path / "o.json", passages=0)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from comparisons import record_of
 from package_faults import faulty_copies, with_info, with_settings
-from tflite_exports import bare_model, sealed_again, spoiled
+from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
 from unicode_texts import generated_texts
 
@@ -64,7 +64,7 @@ def cased(make_bundle, tmp_path_factory):
     parent = other_parent(
         make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
     )
-    return export_tflite(TFLiteOptions(model=parent, out=folder / "cased-tflite", lengths=(128,)))
+    return export_tflite(TFLiteOptions(model=parent, out=folder / "cased-tflite", lengths=LENGTHS))
 
 
 @pytest.fixture(scope="module")
@@ -231,12 +231,6 @@ def test_without_a_jdk_one_line_says_what_to_install(exported, monkeypatch, tmp_
 def test_questions_must_be_a_number_above_zero():
     with pytest.raises(OptionError, match=r"^--questions must be at least 1, got 0$"):
         AndroidOptions(Path("x"), questions=0)
-
-
-def test_append_refuses_a_file_that_has_a_package(exported):
-    package = read_package(exported.weights)
-    with pytest.raises(BundleError, match="not a bare"):
-        append_package(exported.weights, package.info, package.vocabulary, "{}")
 
 
 def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_path):

@@ -327,18 +327,6 @@ def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
         export(OnnxOptions(model=exported("bert")[1].path, out=tmp_path / "out"))
 
 
-@pytest.mark.parametrize(
-    ("quantize", "says"),
-    [
-        ("int9", "--quantize must be one of fp32, fp16, int8, int8-weights, int4, got int9"),
-        ("int4", "--quantize int4 is for TFLite only"),
-    ],
-)
-def test_another_precision_is_refused(quantize, says):
-    with pytest.raises(OptionError, match=says):
-        OnnxOptions(quantize=quantize)
-
-
 def test_a_model_that_cannot_be_traced_gives_one_clear_line(make_bundle, monkeypatch):
     def fail(*args, **kwargs):
         raise torch.onnx.errors.UnsupportedOperatorError("aten::strange", 20, None)

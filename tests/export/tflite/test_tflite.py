@@ -230,12 +230,6 @@ def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capf
     assert model.encoder.model.config._attn_implementation == "sdpa"
 
 
-def test_a_missing_converter_names_the_extra(monkeypatch, tmp_path):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(OptionError, match=r"pip install 'pocketqa\[export\]'"):
-        export(TFLiteOptions(model=tmp_path, out=tmp_path / "out"))
-
-
 def test_a_converter_that_cannot_be_imported_does_not_blame_the_model(make_bundle, monkeypatch):
     monkeypatch.setitem(sys.modules, "litert_torch", None)
     with pytest.raises(ImportError):

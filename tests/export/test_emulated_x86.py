@@ -23,8 +23,10 @@ TIMEOUT_S = 600  # seconds of computing, on a machine that may be busy
 
 MULTIPLY = """
 import sys, numpy, onnxruntime
-products = onnxruntime.InferenceSession(sys.argv[1]).run(["plain", "bounded"], {"states": numpy.load(sys.argv[2])})
-numpy.save(sys.argv[3], products)
+for folder in sys.argv[1:]:
+    session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+    products = session.run(["plain", "bounded"], {"states": numpy.load(f"{folder}/states.npy")})
+    numpy.save(f"{folder}/products.npy", products)
 """
 PROBE_IT = """
 import json, pathlib, sys
@@ -47,8 +49,8 @@ def on_haswell(code, *arguments):
     return done.stdout
 
 
-@pytest.mark.parametrize(("n_rows", "width"), [(1, 64), (5, 701)])
-def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tmp_path):
+def multiplication(folder, n_rows, width):
+    """Write a model of two products and its input; return the exact products."""
     generator = np.random.default_rng(0)
     weight = generator.normal(size=(width, 32)).astype(np.float32)
     states = generator.choice(np.array([0, 255], np.uint8), (n_rows, width))
@@ -59,14 +61,20 @@ def test_products_are_exact_where_those_of_plain_int8_saturate(n_rows, width, tm
     outputs = [helper.make_tensor_value_info(name, TensorProto.INT32, (n_rows, 32)) for name in matrices]
     graph = helper.make_graph(nodes, "products", inputs, outputs, constants)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
-    paths = [tmp_path / name for name in ("model.onnx", "states.npy", "products.npy")]
-    paths[0].write_bytes(model.SerializeToString())
-    np.save(paths[1], states)
-    on_haswell(MULTIPLY, *paths)
-    plain, bounded = np.load(paths[2])
-    exact = {name: states.astype(np.int32) @ matrix.astype(np.int32) for name, matrix in matrices.items()}
-    assert (bounded == exact["bounded"]).all()
-    assert (plain != exact["plain"]).any()  # or this CPU would show nothing
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(model.SerializeToString())
+    np.save(folder / "states.npy", states)
+    return {name: states.astype(np.int32) @ matrix.astype(np.int32) for name, matrix in matrices.items()}
+
+
+def test_products_are_exact_where_those_of_plain_int8_saturate(tmp_path):
+    shapes = {tmp_path / "small": (1, 64), tmp_path / "odd": (5, 701)}
+    exact = {folder: multiplication(folder, *shape) for folder, shape in shapes.items()}
+    on_haswell(MULTIPLY, *shapes)  # one process, which starts slowly
+    for folder in shapes:
+        plain, bounded = np.load(folder / "products.npy")
+        assert (bounded == exact[folder]["bounded"]).all()
+        assert (plain != exact[folder]["plain"]).any()  # or this CPU would show nothing
 
 
 @pytest.mark.parametrize("kind", ["onnx", "tflite"])

@@ -1,4 +1,4 @@
-"""Checkpoints with every setting, and with every two of them: the import computes what transformers computes, text
+"""Checkpoints with every setting, and some families with every two of them: the import computes what transformers computes, text
 to logits, over several windows."""
 
 import random
@@ -173,6 +173,14 @@ MATRICES = {
     },
     ("mobilebert", "WordPiece"): BERT | MOBILEBERT | WORDPIECE,
 }
+# The other rows share their tokenizers and most of their settings with these.
+WITH_EVERY_TWO = [
+    ("bert", "WordPiece"),
+    ("albert", "ALBERT"),
+    ("roberta", "RoBERTa"),
+    ("mpnet", "MPNet"),
+    ("mobilebert", "WordPiece"),
+]
 
 
 def covering(factors, strength):
@@ -230,8 +238,13 @@ def test_the_tolerance_is_twice_the_rounding_of_float32(tmp_path, family):
     assert 0 < 2 * rounding < TOLERANCE
 
 
-@pytest.mark.parametrize("strength", [1, pytest.param(2, marks=pytest.mark.system)])
-@pytest.mark.parametrize(("family", "tokenizer"), MATRICES)
+@pytest.mark.parametrize(
+    ("family", "tokenizer", "strength"),
+    [
+        *((*names, 1) for names in MATRICES),
+        *(pytest.param(*names, 2, marks=pytest.mark.system) for names in WITH_EVERY_TWO),
+    ],
+)
 def test_the_import_computes_what_transformers_computes(tmp_path, family, tokenizer, strength):
     differences = {
         str(row): difference(folder, row, reference_logits(folder))

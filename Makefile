@@ -105,7 +105,7 @@ android-test: install
 	android_demo/tools/test_java.sh
 	android_demo/tools/build_core.sh
 	$(RUN) android_demo/tools/check_stubs.py
-	$(PYTEST) -m jvm
+	$(PYTEST) -m jvm tests/export/android tests/torture
 
 docs-test: install export/web/node_modules/.package-lock.json
 	$(RUN) tests/support/run_docs.py runs/docs-test

@@ -44,13 +44,20 @@ def record_of(bundle):
     )
 
 
-def copied(bundle, out, model=None, held_out=(), **settings):
-    """The same bundle with other settings, and with this model and these held-out questions if any."""
+def copied(bundle, out, model=None, held_out=(), normalizer=None, **settings):
+    """Copy a bundle with other settings.
+
+    With another model, held-out questions, and switches of the tokenizer's normalizer, if given.
+    """
     with new_bundle(out, record_of(bundle)) as draft:
         for name in bundle.manifest.files:
             shutil.copy(bundle.path / name, draft.path)
         if model is not None:
             model.save_pretrained(draft.path)
+        if normalizer is not None:
+            tokenizer = json.loads((draft.path / "tokenizer.json").read_text(encoding="utf-8"))
+            tokenizer["normalizer"] |= normalizer
+            (draft.path / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
         save_held_out(held_out, draft.path)
         replace(bundle.settings, **settings).save(draft.path / SETTINGS)
     return draft.bundle

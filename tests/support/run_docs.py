@@ -24,9 +24,11 @@ from qa.data.squad import read_squad
 
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("train", "compress", "export", "android", "web", "how-do-i")),
+    *(
+        f"docs/{name}.md"
+        for name in ("train", "compress", "export", "android", "web", "how-do-i", "benchmarking")
+    ),
 )
-PAGES = (*PAGES, "docs/benchmarking.md")
 SHOWN = re.compile(r"^    ((?:\.venv/bin/)?(?:python|pocketqa|make) [^#\n]+)", re.MULTILINE)
 CHECKOUT = (
     ".venv",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from package_faults import with_settings
+from places import ROOT
 from unicode_texts import generated_texts
 
 from export.android.check import equal_predictions
@@ -26,7 +27,6 @@ from qa.text.answers import decode
 from qa.text.features import collate, make_windows
 from qa.text.preselection import preselect
 
-ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "tests/export/web/core_server.mjs"
 QUESTIONS_A_MODEL = 25  # then other settings are packaged
 MOST_WORDS = (0, 1, 2, 5, 50, 120, 300, 700, 1500, 4000)

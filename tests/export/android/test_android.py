@@ -13,7 +13,7 @@ from pathlib import Path
 import android_tokens
 import numpy as np
 import pytest
-from comparisons import record_of
+from comparisons import copied
 from package_faults import faulty_copies, with_info, with_settings
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
 from tokenizers import Tokenizer
@@ -26,29 +26,14 @@ from export.android.package import append_package, describe, read_package
 from export.options import TFLiteOptions
 from export.tflite.exporter import export as export_tflite
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
-from qa.bundles.bundle import SETTINGS, new_bundle, open_bundle
+from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.formats.package import MOST_SETTINGS
-from qa.models.model import QAModel
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode
 
 CASED = {"lowercase": False, "strip_accents": None}
-
-
-def other_parent(parent, out, normalizer=None, **settings):
-    """A copy of a PyTorch bundle with other settings, and other switches of its tokenizer's normalizer."""
-    bundle = open_bundle(parent)
-    with new_bundle(out, record_of(bundle)) as draft:
-        QAModel.from_pretrained(parent).save_pretrained(draft.path)
-        for name in ("tokenizer.json", "tokenizer_config.json"):
-            shutil.copy(parent / name, draft.path / name)
-        tokenizer = json.loads((draft.path / "tokenizer.json").read_text(encoding="utf-8"))
-        tokenizer["normalizer"] |= normalizer or {}
-        (draft.path / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-        replace(bundle.settings, **settings).save(draft.path / SETTINGS)
-    return out
 
 
 @pytest.fixture(scope="module")
@@ -61,10 +46,10 @@ def exported(exported_tflite):
 def cased(make_bundle, tmp_path_factory):
     """The same, cased, and with a no-answer threshold that splits its answers."""
     folder = tmp_path_factory.mktemp("android")
-    parent = other_parent(
-        make_bundle(), folder / "cased", CASED, null_threshold=-7.0, n_best=7, max_answer_length=5
-    )
-    return export_tflite(TFLiteOptions(model=parent, out=folder / "cased-tflite", lengths=LENGTHS))
+    source = open_bundle(make_bundle())
+    settings = {"null_threshold": -7.0, "n_best": 7, "max_answer_length": 5}
+    parent = copied(source, folder / "cased", normalizer=CASED, **settings)
+    return export_tflite(TFLiteOptions(model=parent.path, out=folder / "cased-tflite", lengths=LENGTHS))
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +219,7 @@ def test_questions_must_be_a_number_above_zero():
 
 
 def test_what_the_app_would_not_read_is_not_packaged(make_bundle, exported, tmp_path):
-    greedy = open_bundle(other_parent(make_bundle(), tmp_path / "greedy", n_best=1000))
+    greedy = copied(open_bundle(make_bundle()), tmp_path / "greedy", n_best=1000)
     with pytest.raises(UnsupportedExport, match="n_best is 1000; a packaged model may have 256"):
         describe(greedy, "int8")
     package = read_package(exported.weights)

@@ -1,10 +1,10 @@
 """The passages bundled with the Android app: real, attributed, and just what their script makes of the
 shipped excerpt."""
 
-import importlib.util
 import json
 
 from places import ROOT
+from recipe_scripts import script_at
 
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -13,9 +13,7 @@ TOOL = ROOT / "android_demo" / "tools" / "make_passages.py"
 
 
 def test_bundled_passages_are_the_scripts_and_their_questions_have_answers():
-    spec = importlib.util.spec_from_file_location("make_passages", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = script_at(TOOL)
     made = tool.make_passages()
     bundled = json.loads(tool.PASSAGES.read_text(encoding="utf-8"))
     assert bundled == made

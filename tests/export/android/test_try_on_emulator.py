@@ -1,11 +1,11 @@
 """The try on an emulator fails unless the pushed model gives the right answer; the screen is made up here."""
 
-import importlib.util
 import subprocess
 import sys
 
 import pytest
 from places import ROOT
+from recipe_scripts import script_at
 
 from export.android.package import read_package
 
@@ -15,10 +15,7 @@ VIEW = '<node resource-id="org.pocketqa.app:id/{}" enabled="true" bounds="[0,0][
 
 @pytest.fixture
 def tool():
-    spec = importlib.util.spec_from_file_location("try_on_emulator", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    return tool
+    return script_at(TOOL)
 
 
 @pytest.mark.parametrize(

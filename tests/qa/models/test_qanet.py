@@ -1,4 +1,4 @@
-"""QANet: hand-worked attention, positions, and its way to TFLite; test_qa_whole.py has what it shares with
+"""QANet: hand-worked attention, positions, and its way to TFLite; test_standalone.py has what it shares with
 others."""
 
 import numpy as np

@@ -39,7 +39,7 @@ def test_every_kind_of_head_learns_16_real_questions(make_bundle, questions, tmp
     assert f1(model, questions) == 100
 
 
-@pytest.mark.parametrize("encoder", quick("roberta", rest=["distilbert", "albert", "mobilebert"]))
+@pytest.mark.parametrize("encoder", quick(rest=["roberta", "distilbert", "albert", "mobilebert"]))
 def test_every_encoder_learns_them_by_its_own_tokens(make_bundle, tmp_path, encoder):
     model = QAModel.from_pretrained(make_bundle(encoder=encoder, head="linear"))
     theirs = sixteen_questions(make_bundle(encoder=encoder, head="linear"))

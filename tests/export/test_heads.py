@@ -22,7 +22,7 @@ LENGTH = 128
 # Layers and convolutions of the heads left out are those of the heads kept.
 # The first family's head is that of the tiny BERT, which other tests export.
 SHOWN_BY_OTHERS = {"pointer", "linear", "2l-gelu", "4l-relu", "qermit-cnn", "qermit-cnn-multi"}
-TO_TFLITE = quick("pointer", rest=[head for head in HEADS if head not in SHOWN_BY_OTHERS])
+OTHER_HEADS = [head for head in HEADS if head not in SHOWN_BY_OTHERS]
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
     assert all(min(t.dims) < MIN_SIDE for t in floats)
 
 
-@pytest.mark.parametrize("head", TO_TFLITE)
+@pytest.mark.parametrize("head", quick("pointer", rest=OTHER_HEADS))
 def test_tflite_fp32_equals_pytorch(exported, head):
     parent, bundle = exported(head, "tflite", "fp32")
     windows = real_windows(parent)
@@ -77,7 +77,7 @@ def test_tflite_fp32_equals_pytorch(exported, head):
         assert largest_difference(reference, runtime, [window], LENGTH) < 1e-4
 
 
-@pytest.mark.parametrize("head", TO_TFLITE)
+@pytest.mark.parametrize("head", quick(rest=["pointer", *OTHER_HEADS]))
 def test_tflite_int8_stores_every_matrix_as_int8_and_needs_plain_operators(exported, head):
     parent, bundle = exported(head, "tflite", "int8", (LENGTH,))
     structure = read_structure(TFLiteFile(bundle.weights.read_bytes()))

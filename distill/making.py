@@ -175,10 +175,12 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
 
     OptionError where another process has not yet finished the checkpoint's run.
     """
+    if out.is_symlink() and not out.exists():
+        raise BundleError(f"{out}: is a broken link; remove it, or choose another --out")
     # Only the first process looks: by the time the others do, it may have made the folder itself.
     if resume or not is_first_process():
         return
-    if out.exists() or out.is_symlink():
+    if out.exists():
         raise BundleError(
             f"{out}: exists already; choose another --out, remove it, or continue with --resume"
         )

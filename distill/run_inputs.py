@@ -41,7 +41,9 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
     training_data = bundle.manifest.training_data
     if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
         raise differs(f"of another --data than {options.data} is now")
-    made_of = bundle.lineage() + (bundle.manifest.teacher.lineage if bundle.manifest.teacher else [])
+    made_of = bundle.lineage()
+    if teacher := bundle.manifest.teacher:  # older bundles name it without its lineage
+        made_of += teacher.lineage or [Ancestor(name=teacher.name, sha256=teacher.sha256)]
     for name, path in models.items():
         if path and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
             raise differs(f"of another --{name} than {path} is now")

@@ -48,7 +48,8 @@ class ExportOptions:
     null_threshold: Expert[float | None] = None
     """No-answer threshold: there is no answer where null score - best score exceeds it. `qa.evaluate --json`
     finds one for your own questions (best_f1_thresh); by default it is searched on held-out training
-    questions. The strict threshold and the probabilities are tuned as without it."""
+    questions, unless `export.tune` tuned the model. The strict threshold and the probabilities are tuned as
+    without it."""
     tune_threshold: Path | None = None
     """Questions to tune the no-answer thresholds on, some without an answer, instead of the held-out ones of
     the model: a SQuAD JSON file."""

@@ -42,11 +42,9 @@ RELEASED := $(OUT)/models
 
 .PHONY: models settings rows scores times everyday arm forms large-teacher
 
-models: $(RELEASED)/SHA256SUMS
-
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
-# interruption. Every manifest names its parents by hash; this list is for readers.
-$(RELEASED)/SHA256SUMS: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(RELEASED)/teacher-mpnet-adapter
+# interruption. Every manifest names its parents by hash; the list is for readers.
+models: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(RELEASED)/teacher-mpnet-adapter
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
@@ -188,7 +186,8 @@ scores: $(ALL)
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
 
-# A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles.
+# A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles,
+# on the same target and machine.
 FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
 ON_EVERYDAY := $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES)
 

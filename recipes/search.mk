@@ -37,7 +37,9 @@ include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 PRUNED := $(patsubst %,width-%,$(filter-out 1,$(WIDTHS)))
 ROUNDED := $(foreach width,$(WIDTHS),$(PRECISIONS:%=width-$(width)-%))
 FILES := $(foreach name,$(ROUNDED),$(EMBEDDINGS:%=$(name)-%))
-TRAINED = --teacher $(TEACHER) --data $(OUT)/train.json --cache $(OUT)/cache --out $@ --resume
+TRAINED = --data $(OUT)/train.json --cache $(OUT)/cache --out $@ --resume
+# Without training, no teacher runs.
+QAT_TEACHER := $(if $(filter-out 0 0.0,$(QAT_EPOCHS)),--teacher $(TEACHER))
 COMPARE := $(RUN) benchmarks/compare.py $(MODEL) $(FILES:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(MODEL)
 # $* is width-W-Q-E.
 part = $(word $1,$(subst -, ,$*))
@@ -47,10 +49,10 @@ part = $(word $1,$(subst -, ,$*))
 models: $(FILES:%=$(OUT)/%)
 
 $(PRUNED:%=$(OUT)/%): $(OUT)/%: | $(OUT)/train.json
-	$(RUN) -m compress.prune --model $(MODEL) --keep-heads $(call part,2) --keep-ffn $(call part,2) --epochs $(EPOCHS) $(TRAINED)
+	$(RUN) -m compress.prune --model $(MODEL) --keep-heads $(call part,2) --keep-ffn $(call part,2) --epochs $(EPOCHS) --teacher $(TEACHER) $(TRAINED)
 
 $(ROUNDED:%=$(OUT)/%): $(OUT)/%: | $(OUT)/train.json $(PRUNED:%=$(OUT)/%)
-	$(RUN) -m compress.qat --model $(if $(filter 1,$(call part,2)),$(MODEL),$(OUT)/width-$(call part,2)) --quantize $(call part,3) --epochs $(QAT_EPOCHS) $(TRAINED)
+	$(RUN) -m compress.qat --model $(if $(filter 1,$(call part,2)),$(MODEL),$(OUT)/width-$(call part,2)) --quantize $(call part,3) --epochs $(QAT_EPOCHS) $(QAT_TEACHER) $(TRAINED)
 
 $(FILES:%=$(OUT)/%): $(OUT)/%: | $(ROUNDED:%=$(OUT)/%)
 	$(RUN) -m export.tflite --model $(OUT)/width-$(call part,2)-$(call part,3) --quantize $(call part,3) --embeddings $(call part,4) --min-equal-spans 0.7 --out $@

@@ -43,7 +43,8 @@ def test_the_examples_of_extending_run_and_extend_every_registry(
         exec(compile("\n" * line + block[1], "docs/extending.md", "exec"), space)
     assert [len(registry) for registry in registries] == [size + 1 for size in sizes]
     assert (tmp_path / "table" / "README.md").read_text().count("Token table") == 1
-    prune(PruneOptions(model=make_bundle(), method="without-biases", data=str(small_squad)))
+    options = {"model": make_bundle(), "out": tmp_path / "pruned", "data": str(small_squad)}
+    prune(PruneOptions(method="without-biases", **options))
     assert "biases of Linears are zero" in capsys.readouterr().out
 
 

@@ -278,16 +278,18 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
 
     Entries stand in families: a PyTorch bundle, its exports, and what other toolchains made of it. The
     baseline's family comes first and each behind that of its parent. Otherwise the bundle hashes in `order`
-    decide, then the first appearance. A failure before a target named its machine belongs to the newest
-    machine of that target.
+    decide, then the first appearance. A failure before a target named its machine is left out once a later
+    run of the same file there has succeeded.
     """
     groups: dict[object, Group] = {}
-    machines = {_place(r): r.machine for r in results if r.machine.name != r.target}
-    for result in results:
+    for i, result in enumerate(results):
         place = _place(result)
-        unnamed = result.machine.name == result.target
-        machine = machines.get(place, result.machine) if unnamed else result.machine
-        group = groups.setdefault((place, machine), Group(result.target, str(machine)))
+        if result.machine.name == result.target and any(
+            later.machine.name != later.target and _place(later) == place and later.subject == result.subject
+            for later in results[i + 1 :]
+        ):
+            continue
+        group = groups.setdefault((place, result.machine), Group(result.target, str(result.machine)))
         group.results.append(result)
         if result.data is not None and isinstance(result, Measured):
             _add(group, result)

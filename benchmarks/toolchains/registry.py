@@ -10,7 +10,7 @@ class Toolchain:
     name: str
     adapter: str
     """Module beside this one: `prepare(source, out, calibration, precision)`, `load(path, threads)`,
-    PACKAGES.
+    PACKAGES, and LIBRARIES, which are imported before loading is timed.
     """
     precision: str
     """fp32 or int8, as the toolchain means it."""

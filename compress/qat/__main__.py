@@ -1,7 +1,7 @@
 """Train a model for its int8 or int4 export (quantization-aware training), against its teacher.
 
-Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0 stops there. Then the model
-trains with its weights and activations rounded in every step as LiteRT rounds them
+Linears are first rounded with error feedback (compress.qat.gptq); --epochs 0, without --teacher, stops
+there. Then the model trains with its weights and activations rounded in every step as LiteRT rounds them
 (compress.qat.fake_quant). The result is an ordinary PyTorch bundle with rounded weights. Its TFLite export in
 that precision stores exactly these integers, or fails.
 

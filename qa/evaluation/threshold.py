@@ -1,5 +1,7 @@
 """No-answer thresholds and calibration, tuned on held-out training articles, again for every export.
 
+Where `export.tune` tuned a model on other files, exports and copies keep that.
+
 A model trained on answerable questions only has no threshold and always answers. The held-out questions are
 in the bundle, so that an export can tune the threshold with its own logits.
 """

@@ -157,6 +157,7 @@ class RemoteRuntime:
             raise
         self.close = weakref.finalize(self, _end, self._process, stderr)
         """End the process."""
+        self._interrupted = False
         try:
             self.loaded = self.ask("load", **deployment.load, threads=threads, cores=list(cores))
         except BaseException:
@@ -178,6 +179,9 @@ class RemoteRuntime:
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Send a request and return its reply."""
         assert self._process.stdin is not None
+        if self._interrupted:
+            text = "its process was ended with an interrupted request; load the model again"
+            raise RemoteError(self._deployment.explain(text))
         if self._process.poll() is not None:
             raise self._ended()
         try:
@@ -187,6 +191,7 @@ class RemoteRuntime:
         except BrokenPipeError:
             raise self._ended() from None
         except BaseException:  # such as Ctrl-C; the next request must not read the reply to this one
+            self._interrupted = self._process.poll() is None  # else it died by itself
             self._process.kill()
             self._process.wait()
             raise

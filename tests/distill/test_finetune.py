@@ -80,10 +80,11 @@ def test_the_teacher_of_distill_run_is_made_by_this_stage(few, tiny_encoder, tmp
     assert open_bundle(out / "student").manifest.parent == teacher.reference()
 
 
-def test_a_broken_link_is_refused_before_the_training(make_bundle, few, tmp_path):
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_broken_link_is_refused_before_the_training(make_bundle, few, tmp_path, resume):
     (tmp_path / "link").symlink_to("missing")
-    with pytest.raises(BundleError, match="link: exists already"):
-        finetune(FinetuneOptions(model=str(make_bundle()), out=tmp_path / "link", **few))
+    with pytest.raises(BundleError, match="link: is a broken link"):
+        finetune(FinetuneOptions(model=str(make_bundle()), out=tmp_path / "link", resume=resume, **few))
 
 
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(

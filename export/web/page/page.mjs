@@ -274,6 +274,8 @@ await trying(async () => {
   checkBrowser();
   const keeping = await keepForOffline();
   await openShipped();
-  const kept = keeping && (await caches.match(SHIPPED));
+  const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
+  const large = [SHIPPED, ...loaded.filter((name) => name.includes("/litert/wasm/"))];
+  const kept = keeping && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);
   element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
 });

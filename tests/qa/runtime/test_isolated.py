@@ -81,5 +81,5 @@ def test_after_a_request_without_a_reply_no_answer_is_of_stale_logits(monkeypatc
         with pytest.raises(KeyboardInterrupt):
             model.answer("Who was born?", CONTEXT)
         monkeypatch.undo()
-    with pytest.raises(BundleError, match="killed by SIGKILL"):
+    with pytest.raises(RemoteError, match="interrupted request"):
         model.answer("When did she die?", CONTEXT)

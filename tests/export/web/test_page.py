@@ -490,7 +490,7 @@ def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_u
         browser.send("Storage.overrideQuotaForOrigin", origin=url.rstrip("/"), quotaSize=quota)
         opened(browser, url)
         assert ask(browser) == ANSWER
-        assert "does not keep it" in text(browser, "#offline")
+        wait(browser, "document.querySelector('#offline').textContent.includes('does not keep it')")
         assert browser.run("caches.match('page.mjs').then(Boolean)")
 
 
@@ -529,4 +529,4 @@ def test_a_reload_past_the_service_worker_does_not_wait_for_it(page):
     page.send("Page.reload", ignoreCache=True)
     wait(page, "document.querySelector('#ask')?.disabled === false")
     assert page.run("performance.now()") < 8000
-    assert "offline" in text(page, "#offline")
+    wait(page, "document.querySelector('#offline').textContent.includes('works offline')")

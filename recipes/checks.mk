@@ -51,11 +51,5 @@ $(OUT)/mpnet-base:
 	$(STORE)
 	$(RUN) recipes/fetch_mpnet.py $@
 
-# The recipe names the folder of the teacher, behind "|".
-$(OUT)/models/teacher-mpnet-adapter:
-	rm -rf $@.part && mkdir -p $@.part
-	cd $| && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
-	mv $@.part $@
-
 # The first rule of the recipe is what it makes by default.
 .DEFAULT_GOAL :=

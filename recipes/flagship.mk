@@ -1,17 +1,16 @@
-# The released models: from SQuAD 2.0 to two teachers, a student, its export for phones, and their results.
+# The released models: from SQuAD 2.0 and everyday text to three teachers, a student, its file for phones, and results.
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
 #   make -f recipes/flagship.mk everyday TRAIN=... DEV=...
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
-#   make -f recipes/flagship.mk settings TRAIN=... DEV=...
+#   make -f recipes/flagship.mk choice TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `everyday` scores the models and the files to
 #   ship on everyday text; `arm` runs the files on emulated phone CPUs;
-#   `large-teacher` trains MPNet, which `models` includes; `settings` adds thresholds and calibrated probabilities to the
-#   phone's file in $(OUT)/models (copy models/ there), in minutes.
+#   `large-teacher` trains MPNet, which `models` includes; `choice` scores what the student was chosen from.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
 #   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
@@ -39,12 +38,13 @@ DECIDING := TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RELEASED := $(OUT)/models
+LARGE := teacher-mpnet teacher-everyday
 
-.PHONY: models settings rows scores times everyday arm forms large-teacher
+.PHONY: models rows scores times everyday arm choice forms large-teacher
 
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
 # interruption. Every manifest names its parents by hash; the list is for readers.
-models: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(RELEASED)/teacher-mpnet-adapter
+models: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(LARGE:%=$(RELEASED)/%-adapter)
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
@@ -115,33 +115,81 @@ $(OUT)/fourth/student: | $(OUT)/third/student
 $(OUT)/student-last: | $(OUT)/fourth/student
 	$(RUN) -m compress.qat --model $(OUT)/fourth/student $(FROM_LARGE) --quantize int8 --calibration-windows 0 --learning-rate 1e-4 --epochs 0.33 --out $(OUT)/student-last --resume
 
-$(RELEASED)/student: | $(OUT)/student-last
-	$(RUN) -m compress.cast --model $(OUT)/student-last --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/student
+# The student of version 0.2.0, which knows nothing but SQuAD.
+$(OUT)/student-squad: | $(OUT)/student-last
+	$(RUN) -m compress.cast --model $(OUT)/student-last --weights int8-weights --out $@
 
-$(RELEASED)/student-tflite-int8: | $(RELEASED)/student
-	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(RELEASED)/student-tflite-int8
+# It learns everyday text from gold answers, each question also as people type it, beside questions of SQuAD. The mean with
+# what it was forgets little of SQuAD.
+$(OUT)/typed.json:
+	$(STORE)
+	$(RUN) -m distill.unlabelled --data everyday --passages 0 --typed 1 --out $@
 
-# The ONNX export is not in models/, which stays under 60 MB.
-$(OUT)/student-onnx-int8: | $(RELEASED)/student
-	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --eval-data $(DEV) --out $(OUT)/student-onnx-int8
+$(OUT)/mix-typed.json: | $(OUT)/typed.json
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 20000 --add $(OUT)/typed.json --out $@
 
-# Thresholds and calibration of a file that was released without them: no export, and the weights stay the same bytes.
-settings: $(OUT)/tuned/student-tflite-int8
+$(OUT)/student-gold: | $(OUT)/mix-typed.json $(OUT)/student-squad
+	$(RUN) -m compress.qat --model $(OUT)/student-squad --data $(OUT)/mix-typed.json --alpha 1 --hidden-weight 0 --quantize int8 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32 --epochs 1 --out $@ --resume
 
-$(OUT)/tuned/student-tflite-int8:
-	@[ -d $(RELEASED)/student-tflite-int8 ] || { echo "$(RECIPE): $(RELEASED): has no student-tflite-int8; copy models/ there" >&2; exit 2; }
-	$(RUN) -m export.tune --model $(RELEASED)/student-tflite-int8 --data $(RELEASED)/student/held_out.json.gz --eval-data $(DEV) --out $(OUT)/tuned/student-tflite-int8
+$(OUT)/student-half: | $(OUT)/student-gold
+	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold --out $@
 
-# A teacher of 111 million parameters, and what is released of it: an adapter, which makes it again without training.
+# Then from a large teacher that knows both kinds of text.
+$(OUT)/mix.json:
+	$(STORE)
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 8000 --add everyday --out $@
+
+TAUGHT := --teacher $(OUT)/teacher-everyday --data $(OUT)/mix.json --cache $(OUT)/cache
+
+$(OUT)/student-taught: | $(OUT)/mix.json $(OUT)/teacher-everyday $(OUT)/student-half
+	$(EACH) -m distill.logits --model $(OUT)/student-half $(TAUGHT)
+	$(RUN) -m compress.qat --model $(OUT)/student-half $(TAUGHT) --hidden-weight 0 --temperature 2 --quantize int8 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32 --epochs 1 --out $@ --resume
+
+# The mean of all three has learnt most of one kind of text, and forgotten little of the other.
+$(OUT)/student-mean: | $(OUT)/student-taught
+	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught --out $@
+
+$(RELEASED)/student: | $(OUT)/student-mean
+	$(RUN) -m compress.cast --model $(OUT)/student-mean --weights int8-weights --eval-data everyday --out $@
+
+$(OUT)/student-tflite-int8: | $(RELEASED)/student
+	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --out $@
+
+# Thresholds and probabilities for both kinds of text alike.
+HELD_OUT := $(OUT)/student-squad/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
+$(RELEASED)/student-tflite-int8: | $(OUT)/student-tflite-int8
+	$(RUN) -m export.tune --model $(OUT)/student-tflite-int8 --data $(HELD_OUT) --eval-data $(DEV) --out $@
+
+# The ONNX export is not in models/, which stays under 70 MB.
+$(OUT)/untuned-onnx-int8: | $(RELEASED)/student
+	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --out $@
+
+$(OUT)/student-onnx-int8: | $(OUT)/untuned-onnx-int8
+	$(RUN) -m export.tune --model $(OUT)/untuned-onnx-int8 --data $(HELD_OUT) --eval-data $(DEV) --out $@
+
+# Teachers of 111 million parameters, and what is released of them: adapters, which make them again without training.
 large-teacher: $(RELEASED)/teacher-mpnet-adapter
 
-TRAIN_LARGE := $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --data $(TRAIN) --max-length 256 --batch-size 64 --lora-rank 16 --learning-rate 8e-4 --epochs 1.6 --out $(OUT)/teacher-mpnet --resume
-RESTORE_LARGE := $(RUN) -m distill.adapter --adapter $(RELEASED)/teacher-mpnet-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/teacher-mpnet
+TRAIN_LARGE := $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --lora-rank 16
+restored = $(RUN) -m distill.adapter --adapter $(RELEASED)/$(1)-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/$(1)
+made = $(if $(wildcard $(RELEASED)/$(1)-adapter),$(call restored,$(1)),$(TRAIN_LARGE) $(2) --out $(OUT)/$(1) --resume)
 
 $(OUT)/teacher-mpnet: | $(OUT)/mpnet-base
-	$(if $(wildcard $(RELEASED)/teacher-mpnet-adapter),$(RESTORE_LARGE),$(TRAIN_LARGE))
+	$(call made,teacher-mpnet,--data $(TRAIN) --max-length 256 --batch-size 64 --learning-rate 8e-4 --epochs 1.6)
 
-$(RELEASED)/teacher-mpnet-adapter: | $(OUT)/teacher-mpnet
+# The second one goes on from the first with questions of both kinds of text.
+$(OUT)/mix-teacher.json:
+	$(STORE)
+	$(RUN) -m qa.data.sample --data everyday --split train --questions 5000 --out $(OUT)/everyday.json
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 1500 --add $(OUT)/everyday.json --out $@
+
+$(OUT)/teacher-everyday: | $(OUT)/mix-teacher.json $(OUT)/mpnet-base $(RELEASED)/teacher-mpnet-adapter
+	$(call made,teacher-everyday,--adapter $(RELEASED)/teacher-mpnet-adapter --data $(OUT)/mix-teacher.json --max-length 384 --no-dropout --batch-size 16 --learning-rate 3e-4 --epochs 1)
+
+$(RELEASED)/%-adapter: | $(OUT)/%
+	rm -rf $@.part && mkdir -p $@.part
+	cd $(OUT)/$* && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
+	mv $@.part $@
 
 # The student with a smaller embedding table and Linears in int4; its teacher is the student itself.
 $(OUT)/small: | $(RELEASED)/student
@@ -189,10 +237,17 @@ scores: $(ALL)
 # A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles,
 # on the same target and machine.
 FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
-ON_EVERYDAY := $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES)
+ON_EVERYDAY := $(OUT)/teacher-everyday $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES)
 
 everyday: $(ON_EVERYDAY)
-	$(COMPARE) $(ON_EVERYDAY) --data everyday --baseline $(OUT)/teacher-mpnet --rows $(OUT)/everyday.jsonl --skip-latency
+	$(COMPARE) $(ON_EVERYDAY) --data everyday --baseline $(OUT)/teacher-everyday --rows $(OUT)/everyday.jsonl --skip-latency
+
+# What the student was chosen from, on held-out questions of both kinds of text.
+$(OUT)/choice/%-tflite-int8: | $(OUT)/%
+	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --out $@
+
+choice: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-squad student-gold student-half student-taught student-mean)
+	$(foreach data,$(HELD_OUT),$(COMPARE) $^ --data $(data) --rows $(OUT)/choice.jsonl --skip-latency && )true
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.

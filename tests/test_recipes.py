@@ -31,9 +31,12 @@ WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to c
 MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
     "flagship": (
-        ("rows", "everyday", "arm", "large-teacher", "settings"),
+        ("rows", "everyday", "arm", "choice", "large-teacher"),
         {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
-        {"distill.finetune", "distill.run", "compress.qat", "benchmarks.compare", "export.tune"},
+        {
+            *("distill.unlabelled", "distill.finetune", "distill.logits", "distill.run", "compress.qat"),
+            *("distill.average", "benchmarks.compare", "export.tune", FETCH),
+        },
     ),
     "standalone-models": (
         ("rows",),
@@ -54,11 +57,6 @@ RECIPES = {
         ("rows",),
         {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5", "ALPHA": "0.25", "SEEDS": "0 1"},
         {"distill.run", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", MOVE},
-    ),
-    "everyday": (
-        ("rows", "teacher"),
-        {**FILES, "QUESTIONS": "20000", "PASSES": "2", "DEVICE": "cpu"},
-        {"distill.unlabelled", "distill.finetune", "distill.logits", "distill.run", "export.tune", FETCH},
     ),
     "gpu": (
         ("rows",),
@@ -125,7 +123,6 @@ def steps(request, tmp_path_factory):
         ("football", {"DEV": "dev.json"}, "football.mk: TRAIN is not given; add TRAIN=FILE"),
         ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
         ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),
-        ("everyday", {**FILES, "DEVICE": "tpu"}, "everyday.mk: DEVICE must be gpu or cpu, got tpu"),
         ("gpu", {"TRAIN": "train.json"}, "gpu.mk: DEV is not given"),
     ],
 )
@@ -140,12 +137,6 @@ def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe
     ("recipe", "changed", "before"),
     [
         ("ablations", {"PASSES": "3"}, "PASSES=4"),
-        ("everyday", {"PASSES": "1"}, "PASSES=2"),
-        (
-            "everyday",
-            {"ADAPTER": "runs/adapter", "ENCODER": "runs/encoder"},
-            "ADAPTER=models/teacher-mpnet-adapter ENCODER= ",
-        ),
         ("flagship", {"TRAIN": "a.json"}, "TRAIN=train.json"),
         ("football", {"EPOCHS": "3"}, "EPOCHS=1"),
         ("heads", {"ENCODER": "other"}, "ENCODER=minilm-l6"),
@@ -171,7 +162,8 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
 
 @pytest.mark.parametrize("goal", ["everyday", "scores"])
 def test_of_released_models_only_the_int4_file_is_trained(tmp_path, goal):
-    for name in ("teacher", "student", "student-tflite-int8", "teacher-mpnet-adapter"):
+    adapters = ("teacher-mpnet-adapter", "teacher-everyday-adapter")
+    for name in ("teacher", "student", "student-tflite-int8", *adapters):
         (tmp_path / "runs/flagship/models" / name).mkdir(parents=True)
     done = make(tmp_path, "flagship", goal, **FILES)
     assert done.returncode == 0, done.stderr

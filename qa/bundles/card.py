@@ -76,7 +76,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         front_matter=front_matter(manifest, origins, in_transformers, name),
         facts=_facts(manifest, settings, weights),
         chain=chain,
-        nearest=chain[: 1 + SHOWN_ANCESTORS],
+        nearest=_nearest(chain),
         settings_of=_settings_of,
         in_transformers=in_transformers,
         why_not_in_transformers=config.get(
@@ -89,6 +89,13 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         license=license_of(origins),
         LICENSE_NAMES=LICENSE_NAMES,
     )
+
+
+def _nearest(chain: Sequence[Ancestor]) -> Sequence[Ancestor]:
+    """Return the stages that the card shows, nearest first; the last is a mean, which several models made."""
+    shown = chain[: 1 + SHOWN_ANCESTORS]
+    means = [n for n, stage in enumerate(shown, start=1) if stage.averaged and not chain[n].averaged]
+    return shown[: means[0]] if means else shown
 
 
 def front_matter(
@@ -214,7 +221,8 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
             yield from _origins(stage.teacher.lineage)
         elif stage.teacher and stage.teacher.sha256 not in [other.sha256 for other in chain]:
             yield f"teacher {_reference(stage.teacher)}", None
-    if not (chain[-1].encoder or chain[-1].source):
+    # The origin is not always the last: models that are averaged share one, and their stages follow.
+    if not any(stage.encoder or stage.source for stage in chain):
         yield f"what {chain[-1].name} started from", None
 
 

@@ -49,6 +49,8 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
     assert [part.sha256 for part in made.manifest.averaged] == [open_bundle(path).sha256 for path in models]
     assert {ancestor.name for ancestor in made.manifest.ancestors} == {path.name for path in models}
     card = (store(CastOptions(made.path, tmp_path / "stored")).path / "README.md").read_text()
+    # Behind the mean lie two models, so the card ends there.
+    assert re.findall(r"^- \*\*(\w+)\*\*", card, re.MULTILINE) == ["stored", "mean"]
     (line,) = (line for line in card.splitlines() if "the mean of" in line)
     assert re.search(r"stage average, .*, the mean of `first` \(.*\) and `further` \([^)]*\)$", line)
 

@@ -55,7 +55,6 @@ LEFT_OUT = {
     "--phone-report": "needs a report of a phone",
     "triviaqa": "needs TriviaQA's files",
     "recipes/flagship.mk": "takes half a day",
-    "recipes/everyday.mk": "takes a night",
     "recipes/gpu.mk": "needs a GPU",
     "recipes/heads.mk": "takes hours",
     "recipes/football.mk": "takes hours",

@@ -243,12 +243,15 @@ def without_pocketqa(text):
     return code
 
 
-def test_the_card_of_a_shipped_model_shows_three_ancestors_and_runs_without_pocketqa(monkeypatch, capsys):
+def test_the_card_of_a_shipped_model_shows_ancestors_up_to_a_mean_and_runs_without_pocketqa(
+    monkeypatch, capsys
+):
     bundle = open_bundle(ROOT / SHIPPED)
     made = model_card(bundle.manifest, bundle.settings, bundle.weights, SHIPPED)
     stages = made.split("## Made of")[1].split("## Figures")[0].strip().splitlines()
-    assert len(stages) == 5
-    assert f"{len(bundle.manifest.ancestors) - 3} earlier" in stages[-1]
+    assert len(stages) == 4
+    assert "the mean of" in stages[-2]
+    assert f"{len(bundle.manifest.ancestors) - 2} earlier" in stages[-1]
     code = without_pocketqa(made)
     assert code == without_pocketqa((ROOT / "docs" / "in-your-app.md").read_text(encoding="utf-8"))
     monkeypatch.chdir(ROOT)

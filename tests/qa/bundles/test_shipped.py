@@ -32,7 +32,7 @@ from qa.data.squad import read_squad
 from qa.reader import Reader
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-LIMIT_MB = 60
+LIMIT_MB = 70
 PASSAGE = (
     "Apollo 11 was launched on July 16, 1969, and landed on the Moon four days later. Neil Armstrong and "
     "Buzz Aldrin walked on "
@@ -41,11 +41,12 @@ PASSAGE = (
 FOLDERS = sorted(path.parent for path in shipped.FOLDER.glob("*/manifest.json"))
 ADAPTERS = [path for path in FOLDERS if not any(path.glob("model.*"))]
 BUNDLES = [path for path in FOLDERS if path not in ADAPTERS]
+TAUGHT_BY = {"teacher": "teacher-mpnet-adapter", "student": "teacher-everyday-adapter"}
 
 
 def test_every_file_is_the_one_that_was_released():
     assert {path.name for path in BUNDLES} == {"teacher", "student", "student-tflite-int8"}
-    assert {path.name for path in ADAPTERS} == {"teacher-mpnet-adapter"}
+    assert {path.name for path in ADAPTERS} == set(TAUGHT_BY.values())
     files = {str(path.relative_to(shipped.FOLDER)): path.read_bytes() for path in shipped.FOLDER.glob("*/*")}
     listed = dict(
         reversed(line.split("  ")) for line in (shipped.FOLDER / "SHA256SUMS").read_text().splitlines()
@@ -54,11 +55,11 @@ def test_every_file_is_the_one_that_was_released():
     assert sum(map(len, files.values())) < LIMIT_MB * 1e6
 
 
-def test_the_large_teacher_taught_teacher_and_student_and_the_file_was_made_of_the_student():
+def test_large_teachers_taught_teacher_and_student_and_the_file_was_made_of_the_student():
     made = {path.name: open_bundle(path) for path in BUNDLES}
-    large = hashlib.sha256((ADAPTERS[0] / MANIFEST).read_bytes()).hexdigest()
-    for name in ("teacher", "student"):
-        assert made[name].manifest.teacher.sha256 == large
+    for name, adapter in TAUGHT_BY.items():
+        large = hashlib.sha256((shipped.FOLDER / adapter / MANIFEST).read_bytes()).hexdigest()
+        assert large in made[name].manifest.taught_by
     assert made["student-tflite-int8"].manifest.ancestors[0].sha256 == made["student"].sha256
     for bundle in made.values():
         assert bundle.settings.null_threshold is not None
@@ -67,15 +68,15 @@ def test_the_large_teacher_taught_teacher_and_student_and_the_file_was_made_of_t
 
 
 @pytest.mark.system
-def test_the_adapter_makes_the_large_teacher_of_what_is_downloaded(tmp_path):
+def test_the_adapters_make_the_large_teachers_of_what_is_downloaded(tmp_path):
     script = ROOT / "recipes" / "fetch_mpnet.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "mpnet")], check=True, cwd=tmp_path)
-    (folder,) = ADAPTERS
-    config = AdapterOptions(adapter=folder, encoder=str(tmp_path / "mpnet"), out=tmp_path / "teacher")
-    teacher = add_adapter(config)
-    assert teacher.manifest.parameters.total > 100e6
-    answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
-    assert "Collins" in answers.text
+    for folder in ADAPTERS:
+        out = tmp_path / folder.name
+        teacher = add_adapter(AdapterOptions(adapter=folder, encoder=str(tmp_path / "mpnet"), out=out))
+        assert teacher.manifest.parameters.total > 100e6
+        answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
+        assert "Collins" in answers.text
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name)

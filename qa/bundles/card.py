@@ -92,9 +92,10 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
 
 
 def _nearest(chain: Sequence[Ancestor]) -> Sequence[Ancestor]:
-    """Return the stages that the card shows, nearest first; the last is a mean, which several models made."""
+    """Return the stages to show, nearest first. They end at a mean, since several models lie behind it."""
     shown = chain[: 1 + SHOWN_ANCESTORS]
-    means = [n for n, stage in enumerate(shown, start=1) if stage.averaged and not chain[n].averaged]
+    # A stored copy of a mean names the same models as the mean itself, which follows it.
+    means = [n for n, s in enumerate(shown, start=1) if s.averaged and s.averaged != chain[n].averaged]
     return shown[: means[0]] if means else shown
 
 

@@ -16,7 +16,7 @@
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
 #   on one. One GPU needs PROCESSES=1.
 #   To measure the released models, copy models/ to $(OUT)/models first. Then nothing is trained except the int4 file, for
-#   a tenth of a pass; the large teacher is made of its adapter.
+#   a tenth of a pass; the large teachers are made of their adapters.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -156,7 +156,7 @@ $(OUT)/student-tflite-int8: | $(RELEASED)/student
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --out $@
 
 # Thresholds and probabilities for both kinds of text alike.
-HELD_OUT := $(OUT)/student-squad/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
+HELD_OUT := $(RELEASED)/student/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
 $(RELEASED)/student-tflite-int8: | $(OUT)/student-tflite-int8
 	$(RUN) -m export.tune --model $(OUT)/student-tflite-int8 --data $(HELD_OUT) --eval-data $(DEV) --out $@
 
@@ -183,7 +183,7 @@ $(OUT)/mix-teacher.json:
 	$(RUN) -m qa.data.sample --data everyday --split train --questions 5000 --out $(OUT)/everyday.json
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 1500 --add $(OUT)/everyday.json --out $@
 
-$(OUT)/teacher-everyday: | $(OUT)/mix-teacher.json $(OUT)/mpnet-base $(RELEASED)/teacher-mpnet-adapter
+$(OUT)/teacher-everyday: | $(if $(wildcard $(RELEASED)/teacher-everyday-adapter),,$(OUT)/mix-teacher.json) $(OUT)/mpnet-base $(RELEASED)/teacher-mpnet-adapter
 	$(call made,teacher-everyday,--adapter $(RELEASED)/teacher-mpnet-adapter --data $(OUT)/mix-teacher.json --max-length 384 --no-dropout --batch-size 16 --learning-rate 3e-4 --epochs 1)
 
 $(RELEASED)/%-adapter: | $(OUT)/%
@@ -246,7 +246,7 @@ everyday: $(ON_EVERYDAY)
 $(OUT)/choice/%-tflite-int8: | $(OUT)/%
 	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --out $@
 
-choice: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-squad student-gold student-half student-taught student-mean)
+choice: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-squad student-gold student-half student-taught student-mean) | $(RELEASED)/student
 	$(foreach data,$(HELD_OUT),$(COMPARE) $^ --data $(data) --rows $(OUT)/choice.jsonl --skip-latency && )true
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at

@@ -21,6 +21,27 @@ from qa.models.model import QAModel
 SCALE = 2.0  # alpha / rank, as in the paper's own runs on language understanding
 
 
+class _WithLowRank(torch.autograd.Function):
+    """x W' + b + (x down') up' of rows x (R, in), with no gradient of the frozen W (out, in) and b.
+
+    Sums go into the result of a product, not into a tensor of their own.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, down: Tensor, up: Tensor) -> Tensor:
+        low = x @ down.T
+        ctx.save_for_backward(x, weight, down, up, low)
+        return linear(x, weight, bias).addmm_(low, up.T)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (gradient,) = gradients
+        x, weight, down, up, low = ctx.saved_tensors
+        of_low = gradient @ up
+        of_x = (gradient @ weight).addmm_(of_low, down) if ctx.needs_input_grad[0] else None
+        return of_x, None, None, of_low.T @ x, gradient.T @ low
+
+
 class LoraLinear(nn.Linear):
     """A Linear whose weight W (out, in) is frozen, and used as W + SCALE up @ down.
 
@@ -37,7 +58,11 @@ class LoraLinear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Map x (..., in) to (..., out)."""
-        return linear(x, self.weight, self.bias) + linear(linear(x, self.down), SCALE * self.up)
+        kind = x.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
+        tensors = (x.flatten(0, -2), self.weight, self.bias, self.down, SCALE * self.up)
+        rows: Tensor = _WithLowRank.apply(*(None if t is None else t.to(dtype) for t in tensors))
+        return rows.unflatten(0, x.shape[:-1])
 
     def merged(self) -> nn.Linear:
         """Return a plain Linear with the trained weight."""

@@ -25,6 +25,7 @@ from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
+from distill.training.attention import TRAINED
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
 from distill.training.lora import add_lora, continue_lora, merge_lora
@@ -169,9 +170,7 @@ class Trainer:
                 writer = stack.enter_context(SummaryWriter(str(self.work), purge_step=first))
             if self.accelerator.device.type == "cpu":
                 stack.enter_context(freed_memory_kept())
-                # The backward pass of PyTorch's fused attention takes a third of a step of a MiniLM in bf16
-                # on a CPU.
-                stack.enter_context(attention(self.model.encoder, "eager"))
+                stack.enter_context(attention(self.model.encoder, TRAINED))
             self.wrapped.train()
             if self.options.freeze_encoder:
                 # The head learns from the states it will be given, which know no dropout.

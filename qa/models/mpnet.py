@@ -73,7 +73,8 @@ class PrunableAttention(MPNetSelfAttention):
             query,
             key,
             value,
-            attention_mask + position_bias,
+            # Two sums of T x T numbers would not stay in the precision of autocast.
+            attention_mask.to(query.dtype) + position_bias.to(query.dtype),
             dropout=self.dropout.p if self.training else 0.0,
             scaling=self.attention_head_size**-0.5,
         )  # (B, T, N, D)

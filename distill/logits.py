@@ -52,6 +52,7 @@ def compute_logits(options: LogitsOptions) -> None:
     from distill.data import training_questions
     from distill.teacher import TeacherBundle
     from distill.training.batches import to_tensors
+    from distill.training.process import freed_memory_kept
     from distill.training.trainer import make_accelerator
     from qa.text.features import make_windows
 
@@ -72,9 +73,12 @@ def compute_logits(options: LogitsOptions) -> None:
     share = missing[accelerator.process_index :: accelerator.num_processes]
     main_process = accelerator.is_main_process
     try:
-        for indices in Progress(share, desc="teacher logits", unit="batch", disable=not main_process):
-            batch = to_tensors([windows[i] for i in indices], accelerator.device, student.settings.max_length)
-            logits(batch, indices)
+        with freed_memory_kept():
+            for indices in Progress(share, desc="teacher logits", unit="batch", disable=not main_process):
+                batch = to_tensors(
+                    [windows[i] for i in indices], accelerator.device, student.settings.max_length
+                )
+                logits(batch, indices)
     except torch.OutOfMemoryError:
         raise OptionError("the GPU's memory is full; give a smaller --batch-size") from None
     accelerator.wait_for_everyone()

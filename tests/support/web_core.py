@@ -1,26 +1,17 @@
-"""The page's core as a Node process, and differential runs of it against Python.
-
-    python tests/support/web_core.py runs/page/student-tflite-int8 1500 1500 0
-
-The numbers are questions, texts and the seed.
-"""
+"""The page's core as a Node process, and differential runs of it against Python."""
 
 import random
-import sys
-import tempfile
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from hashlib import blake2b
-from pathlib import Path
 
 import numpy as np
 from package_faults import with_settings
 from places import ROOT
-from unicode_texts import generated_texts
 
 from export.android.check import equal_predictions
 from export.android.core_process import CoreProcess
 from export.android.package import read_package
-from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.text.answers import decode
@@ -82,18 +73,6 @@ class HashedLogits:
         return logits[:1], logits[1:]
 
 
-@dataclass
-class Tally:
-    """What a differential run compared."""
-
-    questions: int = 0
-    windows: int = 0
-    preselected: int = 0
-    declined: int = 0
-    texts: int = 0
-    tokens: int = 0
-
-
 class Generator:
     """Passages, questions and settings, the same for the same seed."""
 
@@ -143,11 +122,12 @@ def whole(text):
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def compare_questions(bundle, n, seed, folder, tally):
-    """Ask both; return the questions that differ, in words."""
+def compare_questions(bundle, n, seed, folder):
+    """Ask both; return the questions that differ, in words, and how many were preselected or declined."""
     generator = Generator(seed)
     lengths = [s["length"] for s in read_package(bundle.weights).info["signatures"]]
     differ = []
+    tally = Counter()
     for block in range(0, n, QUESTIONS_A_MODEL):
         changes = generator.settings() if block // QUESTIONS_A_MODEL % 2 else {}
         settings = replace(bundle.settings, **changes)
@@ -169,42 +149,10 @@ def compare_questions(bundle, n, seed, folder, tally):
                 expected = decode(windows, logits, settings)
                 seen = core.ask(passage, question, runtime, read_all=read_all)
                 answered = expected.best(settings.null_threshold) is not None
-                tally.questions += 1
-                tally.windows += len(windows)
-                tally.preselected += len(windows) < len(everything)
-                tally.declined += not answered
+                tally["preselected"] += len(windows) < len(everything)
+                tally["declined"] += not answered
                 counts = (seen.n_windows, seen.n_windows_in_text, seen.answered)
                 equal = equal_predictions(seen.prediction, expected)
                 if not equal or counts != (len(windows), len(everything), answered):
                     differ.append(f"{runtime.mode} {changes} {len(passage)} characters, {question[:60]!a}")
-    return differ
-
-
-def compare_tokens(bundle, n, seed, tally):
-    """Tokenize generated texts with both; return those that differ."""
-    differ = []
-    with NodeCore(bundle.weights) as core:
-        for text in generated_texts(n, seed):
-            encoding = bundle.tokenizer.encode(text, add_special_tokens=False)
-            tally.texts += 1
-            tally.tokens += len(encoding.ids)
-            if core.encode(text) != (encoding.ids, encoding.offsets):
-                differ.append(ascii(text))
-    return differ
-
-
-def main():
-    """Compare as many questions and texts as the command line says."""
-    bundle = open_bundle(Path(sys.argv[1]))
-    n_questions, n_texts, seed = map(int, sys.argv[2:])
-    tally = Tally()
-    with tempfile.TemporaryDirectory() as folder:
-        differ = compare_questions(bundle, n_questions, seed, Path(folder), tally)
-    differ += compare_tokens(bundle, n_texts, seed, tally)
-    print(tally, len(differ), "differ")
-    for text in differ[:5]:
-        print(text)
-
-
-if __name__ == "__main__":
-    main()
+    return differ, tally

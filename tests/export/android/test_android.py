@@ -1,23 +1,18 @@
 """The Android app's Java core, run on the JVM: it must accept, refuse, tokenize and answer exactly as Python
 does."""
 
-import json
 import os
 import shutil
 import subprocess
 import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import android_tokens
-import numpy as np
 import pytest
 from comparisons import copied
-from package_faults import faulty_copies, with_info, with_settings
+from package_faults import faulty_copies
 from tflite_exports import LENGTHS, bare_model, sealed_again, spoiled
-from tokenizers import Tokenizer
-from unicode_texts import generated_texts
 
 from export.android import check as android
 from export.android.check import AndroidOptions, choose_examples
@@ -29,7 +24,6 @@ from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExp
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
-from qa.formats.package import MOST_SETTINGS
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import decode
 
@@ -81,41 +75,6 @@ def test_tokens_are_the_training_tokenizers(name, request, capsys):
 
 
 @pytest.mark.jvm
-def test_another_tokenizer_is_noticed(exported, tmp_path):
-    """The comparison can fail: here Python's tokenizer keeps case and accents, the file's does not."""
-    bundle = open_bundle(exported.path)
-    other = json.loads((bundle.path / "tokenizer.json").read_text(encoding="utf-8"))
-    other["normalizer"] |= CASED
-    tokenizer = Tokenizer.from_str(json.dumps(other))
-    texts = generated_texts(300, 1)
-    wanted = [(e.ids, e.offsets) for e in tokenizer.encode_batch(texts, add_special_tokens=False)]
-    with CoreProcess(bundle.weights) as core:
-        assert [core.encode(text) for text in texts] != wanted
-
-
-@pytest.mark.jvm
-def test_a_runtime_that_computes_garbage_is_refused_by_the_core(exported):
-    runtime = load_runtime(exported, 1)
-
-    class Shifted:
-        name = runtime.name
-        lengths = runtime.lengths
-        max_batch = runtime.max_batch
-
-        def __call__(self, inputs):
-            start, end = runtime(inputs)
-            return np.roll(start, 1, 1), np.roll(end, 1, 1)
-
-    with CoreProcess(exported.weights) as core:
-        assert core.check_probe(runtime) < 0.25
-        with pytest.raises(
-            BundleError, match=r"the app refuses this model: .* wrongly: its logits differ from PyTorch's"
-        ):
-            core.check_probe(Shifted())
-        assert core.check_probe(runtime) < 0.25  # and the process goes on
-
-
-@pytest.mark.jvm
 @pytest.mark.parametrize("wrong", [96, 128])
 def test_one_wrong_signature_is_enough_for_the_core_to_refuse(exported, tmp_path, wrong):
     bundle = sealed_again(exported, tmp_path / "wrong", spoiled(bare_model(exported), wrong))
@@ -144,38 +103,6 @@ def test_what_python_refuses_the_app_refuses(exported, tmp_path):
         with pytest.raises(BundleError, match="the app refuses it: ") as refusal:
             CoreProcess(path)
         assert len(str(refusal.value).splitlines()) == 1, path.name
-
-
-@pytest.mark.jvm
-def test_other_inputs_are_refused_by_name(exported, tmp_path):
-    path = with_info(exported.weights, tmp_path / "m.tflite", inputs=["input_ids", "pixel_values"])
-    with pytest.raises(BundleError, match="pixel_values"):
-        CoreProcess(path)
-
-
-@pytest.mark.jvm
-def test_settings_come_from_the_file(exported, tmp_path):
-    """A copy of the file with a shorter window and another stride: the core cuts more windows."""
-    path = with_settings(exported.weights, tmp_path / "model.tflite", {"doc_stride": 5})
-    runtime = load_runtime(exported, 1)
-    long = next(
-        e for e in choose_examples(read_squad(resolve("embedded", "dev")), 1) if e.id.startswith("joined")
-    )
-    with CoreProcess(exported.weights) as core:
-        few = core.ask(long.context, long.question, runtime, read_all=True).n_windows
-    with CoreProcess(path) as core:
-        many = core.ask(long.context, long.question, runtime, read_all=True).n_windows
-    assert many > 5 * few
-
-
-@pytest.mark.jvm
-def test_app_and_exporter_have_the_same_bounds(exported, tmp_path):
-    for name in ("n_best", "doc_stride", "max_answer_length"):
-        for more, accepted in ((0, True), (1, False)):
-            changes = {name: MOST_SETTINGS[name] + more}
-            path = with_settings(exported.weights, tmp_path / "model.tflite", changes)
-            with nullcontext() if accepted else pytest.raises(BundleError, match=name):
-                CoreProcess(path).close()
 
 
 @pytest.mark.jvm

@@ -19,6 +19,7 @@ from package_faults import (
 from places import GOLDEN
 
 from export.android.package import read_package
+from qa.formats.package import MOST_SETTINGS
 from qa.formats.precision import PRECISIONS
 
 RULES = json.loads((GOLDEN / "android/package_rules.json").read_text(encoding="ascii"))
@@ -36,6 +37,17 @@ def test_what_the_golden_file_refuses_python_refuses(tmp_path):
             assert case["accepted"], case
             n_accepted += 1
     assert n_accepted > 0.8 * sum(case["accepted"] for case in RULES["cases"])
+
+
+@pytest.mark.parametrize("name", ["n_best", "doc_stride", "max_answer_length"])
+def test_app_page_and_exporter_have_the_same_bounds(name):
+    most = MOST_SETTINGS[name]
+    cases = {
+        str(case.get("value")): case["accepted"]
+        for case in RULES["cases"]
+        if case["path"] == ["settings", name]
+    }
+    assert (cases[str(most)], cases[str(most + 1)]) == (True, False)
 
 
 def test_a_file_may_be_stricter_than_its_precision_but_not_laxer(tmp_path):

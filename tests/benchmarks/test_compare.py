@@ -307,6 +307,7 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
 
 REEL = "--lengths must be unpadded, padded, or a number of tokens from 32, got reel"
 PHONE = {"phone_report": (Path("a.json"),)}
+REPORT = {"report": True}
 MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (1,), "toolchains": Path("x")}
 
 
@@ -330,6 +331,9 @@ MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (
             for option, value in MEASURING.items()
         ),
         (PHONE | {"skip_latency": True}, "--skip-latency cannot be combined with --phone-report"),
+        (REPORT | {"skip_latency": True}, "--skip-latency cannot be combined with --report"),
+        (REPORT | {"lengths": ("128",)}, "--lengths cannot be combined with --report"),
+        (REPORT | PHONE, "--phone-report cannot be combined with --report"),
         (PHONE | {"target": "qemu:max"}, "--target cannot be combined with --phone-report"),
     ],
 )
@@ -398,6 +402,8 @@ def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     wanted = "'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
     assert command_line(config) == f"{script} {wanted}"
     assert command_line(CompareOptions()) == script
+    page = CompareOptions(rows=Path("a b.jsonl"), data="dev.json", report=True)
+    assert command_line(page) == f"{script} --data dev.json --rows 'a b.jsonl' --report"
     reports = CompareOptions((Path("s"),), phone_report=(Path("a.json"), Path("b c.json")))
     assert command_line(reports) == f"{script} s --phone-report a.json 'b c.json'"
 

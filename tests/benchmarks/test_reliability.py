@@ -9,8 +9,6 @@ from places import ROOT
 
 from benchmarks.reliability import ReliabilityOptions, print_reliability
 from benchmarks.results.files import append_result
-from benchmarks.show.groups import collect
-from benchmarks.show.report import Page
 from qa.base.errors import OptionError
 
 RESULTS = ROOT / "benchmarks" / "results"
@@ -50,13 +48,3 @@ def test_what_has_no_scores_of_a_calibrated_model_is_named(tmp_path, content):
         ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "dev.json")
     with pytest.raises(OptionError, match="results must be at least one file"):
         ReliabilityOptions((), Path("plot.svg"))
-
-
-def test_the_page_shows_calibrated_models_with_both_errors():
-    bins = {"reliability": [(0.25, 0.5, 4), (0.95, 0.9, 10)], "uncalibrated_reliability": [(0.99, 0.8, 14)]}
-    sure = scored("sure", 78.0, **ERRORS, **bins)
-    page = Page(collect([scored(), sure])).render()
-    reliability = page[page.index("Are the probabilities right?") :].split("</section>")[0]
-    assert ">sure</text>" in reliability
-    assert "softmax scores" in reliability
-    assert "Are the probabilities right?" not in Page(collect([scored()])).render()

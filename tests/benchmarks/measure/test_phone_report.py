@@ -118,7 +118,7 @@ def test_the_worse_thermal_status_is_kept(example, results):
     [
         ({"version": 2}, "report format 2, but 1 is supported"),
         ({"format": "another"}, "not a complete benchmark report of the app .*format"),
-        ({"windows": [{}]}, "not a complete benchmark report"),
+        ({"windows": [{}]}, "not a complete benchmark report.*; share it from the app again"),
         ({"windows": json.loads("[" * 900 + "]" * 900)}, "not a complete benchmark report"),
         ({"surprise": 1}, "surprise"),
         *(({"times_ns": times}, "times_ns") for times in ([], [0], [-1], [1.5], [2**63], [10**400])),
@@ -129,12 +129,6 @@ def test_what_is_no_report_is_named(change, message, example, tmp_path):
         change = {"windows": [example["windows"][0] | change]}
     with pytest.raises(PhoneReportError, match=message):
         read_report(changed(tmp_path / "a.json", example, **change))
-
-
-def test_a_report_that_was_cut_off_is_refused(tmp_path):
-    path = write(tmp_path / "a.json", EXAMPLE.read_text(encoding="utf-8")[:500])
-    with pytest.raises(PhoneReportError, match="share it from the app again"):
-        read_report(path)
 
 
 @pytest.fixture(autouse=True)

@@ -5,7 +5,6 @@ import json
 import os
 
 import msgspec
-import numpy as np
 import pytest
 import torch
 from benchmark_results import Z80, failure, on_phone, on_target, scored, timed
@@ -21,7 +20,7 @@ from benchmarks.results.files import (
 from benchmarks.results.rows import Machine, Runtime
 from benchmarks.results.stats import speedup, t_quantile
 from qa.base.errors import OptionError
-from qa.evaluation.bootstrap import Interval, score_intervals
+from qa.evaluation.bootstrap import Interval
 
 
 def some():
@@ -140,17 +139,6 @@ def test_machines_and_runtimes_in_one_line():
 
 
 # Intervals
-
-
-def test_ratios_over_articles_are_paired_and_the_baselines_own_has_no_width():
-    base = np.repeat([100.0, 50.0] * 10, 3)
-    articles = [f"a{n}" for n in np.repeat(np.arange(20), 3)]
-    own, ratios, over = score_intervals(np.stack([base, 0.9 * base], axis=1), articles, 0)
-    assert over == "articles"
-    assert [one.mean for one in own] == pytest.approx([75, 67.5])
-    for ratio, value in zip(ratios, (1, 0.9), strict=True):  # what both find hard moves neither
-        assert (ratio.low, ratio.mean, ratio.high) == pytest.approx((value, value, value))
-    assert score_intervals(np.zeros((9, 2)), list("abcdefghi"), 0)[1:] == ([None, None], "questions")
 
 
 def test_speedups_are_of_one_run_by_means_and_paired_by_round():

@@ -5,14 +5,11 @@ import json
 
 import pytest
 from chromium import chromium
-from compare_cli import run_cli
 from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_material
 
 from benchmarks import measure_and_show, resolve
 from benchmarks.options import CompareOptions
-from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Failure, Latency
-from benchmarks.show.groups import collect, newest_order
 
 pytestmark = pytest.mark.system
 
@@ -219,23 +216,3 @@ def test_bars_examples_and_commands_are_shown(page):
     assert commands[0].endswith("rows.jsonl --report")
     assert commands[1:] == ["python benchmarks/compare.py runs/teacher 'runs/a b' --data squad.json"]
     assert str(PIXEL) in page.run("document.body.innerText")
-
-
-def test_a_measuring_run_and_the_page_alone_write_the_same(material, tmp_path, monkeypatch):
-    """`show` is what every measuring run ends in."""
-    folder = material[0].parent
-    data, rows, one, other = (
-        folder / "data.json",
-        folder / "rows.jsonl",
-        tmp_path / "a.html",
-        tmp_path / "b.html",
-    )
-    results = read_results(rows)
-    measure_and_show.show(
-        resolve.Output.of(CompareOptions(data=str(data), rows=rows, page=one)),
-        collect(results, newest_order(results)),
-        [],
-        [],
-    )
-    assert run_cli(monkeypatch, "--report", "--rows", rows, "--data", data, "--page", other) == 0
-    assert one.read_text().replace("a.html", "b.html") == other.read_text()

@@ -4,7 +4,6 @@ measured."""
 import json
 import shlex
 import shutil
-from pathlib import Path
 
 import pytest
 from benchmark_results import NO_BASELINE, scored
@@ -16,10 +15,7 @@ from benchmarks import measure_and_show
 from benchmarks.measure import accuracy
 from benchmarks.measure.accuracy import answers_path
 from benchmarks.measure_and_show import results_of_bundles
-from benchmarks.options import CompareOptions
-from benchmarks.resolve import command_line
 from benchmarks.results.files import ResultFile, append_result
-from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, open_bundle
 
@@ -206,23 +202,3 @@ def test_a_bundle_brings_what_other_tools_made_of_it(material, make_bundle):
     of_another = replace(built, parent_sha256="8" * 64)
     assert results_of_bundles([*results, own, of_it], [make_bundle()]) == ([own, of_it], [])
     assert results_of_bundles([*results, own, of_another], [make_bundle()]) == ([own], [])
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("quick", True),
-        ("lengths", ("128",)),
-        ("skip_latency", True),
-        ("phone_report", (Path("a.json"),)),
-    ],
-)
-def test_options_of_a_measurement_are_refused(option, value):
-    flag = f"--{option.replace('_', '-')}"
-    with pytest.raises(OptionError, match=f"{flag} cannot be combined with --report"):
-        CompareOptions(report=True, **{option: value})
-
-
-def test_command_line_repeats_the_page():
-    config = CompareOptions(rows=Path("a b.jsonl"), data="dev.json", report=True)
-    assert command_line(config) == "python benchmarks/compare.py --data dev.json --rows 'a b.jsonl' --report"

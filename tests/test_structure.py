@@ -7,9 +7,8 @@ import shutil
 import subprocess
 
 import pytest
-from places import ROOT
+from places import ROOT, sources
 
-PACKAGES = ["pocketqa", "qa", "distill", "compress", "export", "benchmarks"]
 # From the ground up. A module may import from its own floor and from those before it; the longest name that
 # fits counts.
 FLOORS = [
@@ -31,10 +30,6 @@ FLOORS = [
     "export",
     "benchmarks",
 ]
-
-
-def sources():
-    return [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py"))]
 
 
 def floor(module):

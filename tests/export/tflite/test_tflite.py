@@ -29,11 +29,10 @@ from export.tflite.passes.compact import compact
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from export.tflite.structure import check_structure, read_structure
-from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from qa.base.errors import OptionError, ParityError, UnsupportedExport
 from qa.formats.package import fixed_signatures
 from qa.models.model import QAModel
-from qa.runtime.engines import run_length
-from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.runtime.runtimes import TorchRuntime
 
 SIGNATURES = [f"qa{length}" for length in LENGTHS]
 
@@ -78,13 +77,6 @@ def test_an_encoder_without_token_types_ignores_them(exported_tflite):
         for t in (0, 1)
     ]
     assert all((same[0][name] == same[1][name]).all() for name in same[0])
-
-
-def test_the_smallest_signature_that_fits_is_used(exported_tflite):
-    runtime = load_runtime(exported_tflite("bert")[1], 1)
-    assert [run_length(runtime, n) for n in (5, 96, 97, 128)] == [96, 96, 128, 128]
-    with pytest.raises(BundleError, match="does not fit"):
-        run_length(runtime, 129)
 
 
 # What is stored

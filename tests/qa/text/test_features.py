@@ -74,24 +74,6 @@ def test_window_reads_cls_question_sep_context_sep(tokenizer):
     assert batch["attention_mask"].tolist() == [[1] * 9 + [0] * 2]
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens", "offsets"),
-    [
-        ("Café naïve", ["cafe", "naive"], [(0, 4), (5, 10)]),
-        ("Cafe\u0301!", ["cafe", "!"], [(0, 4), (5, 6)]),  # the accent is a character of its own, and gone
-        ("東京7", ["東", "京", "7"], [(0, 1), (1, 2), (2, 3)]),
-        ("unaffable\u00a0x", ["una", "##ffa", "##ble", "x"], [(0, 3), (3, 6), (6, 9), (10, 11)]),
-        ("a" * 200 + " b", ["[UNK]", "b"], [(0, 200), (201, 202)]),
-        ("🤔", ["[UNK]"], [(0, 1)]),
-        ("\u200b\ufeff", [], []),
-    ],
-)
-def test_wordpiece_tokens_and_offsets(tokenizer, text, tokens, offsets):
-    encoding = tokenizer.encode(text, add_special_tokens=False)
-    assert encoding.tokens == tokens
-    assert encoding.offsets == offsets
-
-
 @pytest.mark.parametrize("text", ["[SEP]", "a [CLS]b", "[PAD] [UNK][MASK]", "x[SEP][SEP]"])
 def test_special_tokens_that_somebody_wrote_are_text(tokenizer, text):
     special = {tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]", "[PAD]", "[UNK]", "[MASK]")}
@@ -102,12 +84,6 @@ def test_special_tokens_that_somebody_wrote_are_text(tokenizer, text):
     (window,) = make_windows([ask(text, text)], tokenizer, QASettings())
     places = [k for k, token in enumerate(window.input_ids) if token in special]
     assert places == [0, window.context_begin - 1, len(window.input_ids) - 1]
-
-
-def test_a_written_special_token_keeps_its_offsets(tokenizer):
-    encoding = tokenizer.encode("A [SEP]", add_special_tokens=False)
-    assert encoding.tokens == ["a", "[", "sep", "]"]
-    assert encoding.offsets == [(0, 1), (2, 3), (3, 6), (6, 7)]
 
 
 def test_answer_positions_cut_the_answer_back_out():

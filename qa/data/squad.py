@@ -93,7 +93,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     seen: set[str] = set()
     for where, title, context, entry in _questions(path, faults):
         qid = entry.get("id") if isinstance(entry, dict) else None
-        with _noted(faults, where if qid is None else str(qid)):
+        with noted(faults, where if qid is None else str(qid)):
             example = _read_question(entry, title, context, where)
             if example.id in seen:
                 raise SquadFormatError(
@@ -127,7 +127,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
 
 
 @contextmanager
-def _noted(faults: list[tuple[str, SquadFormatError]], place: str) -> Iterator[None]:
+def noted(faults: list[tuple[str, SquadFormatError]], place: str) -> Iterator[None]:
     """Note an error inside the block, with its place, and go on after the block."""
     try:
         yield
@@ -140,15 +140,15 @@ def _questions(
 ) -> Iterator[tuple[str, str, str, object]]:
     """Yield each question with its place, title and context; note parts that have no questions."""
     root = read_json(path)
-    with _noted(faults, "the file"):
+    with noted(faults, "the file"):
         for a, article in enumerate(_list(root, "data", str(path))):
             where = f"{path}: article {a}"
-            with _noted(faults, where):
+            with noted(faults, where):
                 titled = isinstance(article, dict) and article.get("title") is not None
                 title = _text(article, "title", where) if titled else ""
                 for p, paragraph in enumerate(_list(article, "paragraphs", f"{where} {title!r}")):
                     place = f"{where} {title!r}, paragraph {p}"
-                    with _noted(faults, place):
+                    with noted(faults, place):
                         context = _text(paragraph, "context", place)
                         for q, entry in enumerate(_list(paragraph, "qas", place)):
                             yield f"{place}, question {q}", title, context, entry

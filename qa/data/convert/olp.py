@@ -14,13 +14,12 @@ unanswerable would be wrong.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
-from qa.base.errors import OptionError, SquadFormatError, first_few
+from qa.base.errors import OptionError, SquadFormatError
 from qa.data.convert.report import Report, check_out, finish
-from qa.data.convert.santo import Row, read_table
-from qa.data.squad import Answer, Example
+from qa.data.convert.santo import Faults, Row, RowError, read_table
+from qa.data.squad import Answer, Example, noted
 
 _SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
 TOKEN_COLUMNS = ("DocID", "SentenceNr", *_SPAN)
@@ -79,85 +78,103 @@ def match_files(options: OLPOptions) -> dict[str, tuple[Path, Path, Path]]:
 
 
 def read_text(path: Path, report: Report) -> str:
-    """Return an article's text: every token at its offset, spaces between; tokens may be spaces."""
+    """Return an article's text: every token at its offset, spaces between; tokens may be spaces.
+
+    SquadFormatError names all rows with faults.
+    """
     text = ""
     doc_id = None
     seen = set()
-    for row in read_table(path, TOKEN_COLUMNS):
-        onset = row.number("DocCharOnset(incl)")
-        end = row.number("DocCharOffset(excl)")
-        word = row["Text"]
-        doc_id = row["DocID"] if doc_id is None else doc_id
-        if row["DocID"] != doc_id:
-            raise row.fault(f"DocID {row['DocID']!r} in the table of {doc_id!r}; one table for each article")
-        if (onset, end, word) in seen:
-            report.drop(path, row.line, word, "token listed twice")
-            continue
-        seen.add((onset, end, word))
-        if len(word) != end - onset:
-            word = word.strip()  # spaces around a token are counted in its offsets or not, as it happens
-        if len(word) > end - onset:
-            raise row.fault(
-                f"token {word!r} has {len(word)} characters, more than its offsets {onset} to {end} span"
-            )
-        if onset < len(text):
-            raise row.fault(
-                f"token {word!r} begins at {onset}, before the end of the token above at {len(text)}"
-            )
-        if end - len(text) - len(word) > MAX_BLANK:
-            raise row.fault(
-                f"token {word!r} at {onset} to {end} lies more than {MAX_BLANK} characters behind {len(text)}"
-            )
-        text += " " * (onset - len(text)) + word.ljust(end - onset)
+    faults = Faults(path)
+    for row in read_table(path, TOKEN_COLUMNS, faults):
+        with faults.noted(row):
+            onset = row.number("DocCharOnset(incl)")
+            end = row.number("DocCharOffset(excl)")
+            word = row["Text"]
+            doc_id = row["DocID"] if doc_id is None else doc_id
+            if row["DocID"] != doc_id:
+                raise RowError(
+                    f"DocID {row['DocID']!r} in the table of {doc_id!r}", "one table for each article"
+                )
+            if (onset, end, word) in seen:
+                report.drop(path, row.line, word, "token listed twice")
+                continue
+            seen.add((onset, end, word))
+            above = len(text)
+            text = text[:onset]  # where the token above reaches too far, only the next one is a fault
+            text = text.ljust(onset) + _fitting(word, onset, end, above).ljust(end - onset)
+    faults.check()
     return text
+
+
+def _fitting(word: str, onset: int, end: int, above: int) -> str:
+    """Return a token as long as its offsets say at most. RowError for one that is not behind `above`."""
+    if len(word) != end - onset:
+        word = word.strip()  # spaces around a token are counted in its offsets or not, as it happens
+    if len(word) > end - onset:
+        raise RowError(
+            f"token {word!r} has {len(word)} characters, more than its offsets {onset} to {end} span"
+        )
+    if onset < above:
+        raise RowError(f"token {word!r} begins at {onset}, before the end of the token above at {above}")
+    if end - above - len(word) > MAX_BLANK:
+        raise RowError(
+            f"token {word!r} at {onset} to {end} lies more than {MAX_BLANK} characters behind {above}"
+        )
+    return word
 
 
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
     """Read question rows by Q_ID; drop repeated rows. SquadFormatError names all rows with faults."""
     questions: dict[str, Row] = {}
-    faults = []
-    for row in read_table(path, QUESTION_COLUMNS, OTHER_NAMES):
+    faults = Faults(path)
+    advice = "each row needs its own Q_ID, and TRUE or FALSE under Answerable"
+    for row in read_table(path, QUESTION_COLUMNS, faults, OTHER_NAMES):
         qid = row["Q_ID"]
         if not qid or row["Answerable"].strip().lower() not in ("true", "false"):
-            faults.append(f"row {row.line}: got {qid!r} and {row['Answerable']!r}")
+            faults.note(row.line, f"got {qid!r} and {row['Answerable']!r}", advice)
         elif qid not in questions:
             questions[qid] = row
         elif questions[qid].fields == row.fields:
             report.drop(path, row.line, qid, "question listed twice")
         else:
             line = questions[qid].line
-            faults.append(f"row {row.line}: {qid!r} stands in row {line}, with other contents")
-    if faults:
-        raise SquadFormatError(
-            f"{path}: {first_few(faults)}; each row needs its own Q_ID, and TRUE or FALSE under Answerable"
-        )
+            faults.note(row.line, f"{qid!r} stands in row {line}, with other contents", advice)
+    faults.check()
     return questions
 
 
 def read_annotations(
-    path: Path, text: str, questions: dict[str, Row], report: Report
+    path: Path, text: str | None, questions: dict[str, Row], report: Report
 ) -> dict[str, list[tuple[int, int]]]:
-    """Read annotated spans by Q_ID, in the order of the text. SquadFormatError for one outside of it."""
+    """Read annotated spans by Q_ID, in the order of the text.
+
+    SquadFormatError names all rows with faults. Without a text no span lies outside of it.
+    """
     spans: dict[str, list[tuple[int, int]]] = {}
-    for row in read_table(path, ANNOTATION_COLUMNS, may_be_empty=True):
-        qid = row["ClassType"]
-        onset = row.number("DocCharOnset(incl)")
-        end = row.number("DocCharOffset(excl)")
-        name = f"annotation {row['AnnotationID']} of {qid}"
-        if not onset < end <= len(text):
-            raise row.fault(
-                f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty"
-            )
-        if qid not in questions:
-            report.drop(path, row.line, name, "annotation of a question that is not asked")
-        elif (onset, end) in spans.get(qid, ()):
-            report.drop(path, row.line, name, "annotation listed twice", row["Text"])
-        elif _squeeze(text[onset:end]) != _squeeze(row["Text"]):
-            report.drop(
-                path, row.line, name, "annotation's text is not what stands at its offsets", text[onset:end]
-            )
-        else:
-            spans.setdefault(qid, []).append((onset, end))
+    faults = Faults(path)
+    for row in read_table(path, ANNOTATION_COLUMNS, faults, may_be_empty=True):
+        with faults.noted(row):
+            qid = row["ClassType"]
+            onset = row.number("DocCharOnset(incl)")
+            end = row.number("DocCharOffset(excl)")
+            name = f"annotation {row['AnnotationID']} of {qid}"
+            if text is None:
+                continue
+            if not onset < end <= len(text):
+                raise RowError(
+                    f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty"
+                )
+            if qid not in questions:
+                report.drop(path, row.line, name, "annotation of a question that is not asked")
+            elif (onset, end) in spans.get(qid, ()):
+                report.drop(path, row.line, name, "annotation listed twice", row["Text"])
+            elif _squeeze(text[onset:end]) != _squeeze(row["Text"]):
+                reason = "annotation's text is not what stands at its offsets"
+                report.drop(path, row.line, name, reason, text[onset:end])
+            else:
+                spans.setdefault(qid, []).append((onset, end))
+    faults.check()
     return {qid: sorted(found) for qid, found in spans.items()}
 
 
@@ -199,10 +216,22 @@ def locate(answer: str, text: str, spans: list[tuple[int, int]]) -> tuple[str, i
 
 
 def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report) -> list[Example]:
-    """Return the questions of an article that could be converted."""
-    text = read_text(tables[0], report)
-    questions = read_questions(tables[1], report)
-    spans = read_annotations(tables[2], text, questions, report)
+    """Return the questions of an article that could be converted.
+
+    SquadFormatError names all rows with faults, of all three tables.
+    """
+    text: str | None = None
+    questions: dict[str, Row] = {}
+    spans: dict[str, list[tuple[int, int]]] = {}
+    faults: list[tuple[str, SquadFormatError]] = []
+    with noted(faults, title):
+        text = read_text(tables[0], report)
+    with noted(faults, title):
+        questions = read_questions(tables[1], report)
+    with noted(faults, title):
+        spans = read_annotations(tables[2], text, questions, report)
+    _check(faults)
+    assert text is not None
     examples = []
     for qid, row in questions.items():
         impossible = row["Answerable"].strip().lower() == "false"
@@ -225,8 +254,21 @@ def convert_article(title: str, tables: tuple[Path, Path, Path], report: Report)
     return examples
 
 
+def _check(faults: list[tuple[str, SquadFormatError]]) -> None:
+    if faults:
+        raise SquadFormatError("; ".join(str(error) for _, error in faults))
+
+
 def convert_olp(options: OLPOptions) -> Report:
-    """Convert every article, write the file and its log, and print the counts."""
+    """Convert every article, write the file and its log, and print the counts.
+
+    SquadFormatError names all rows with faults, of all articles.
+    """
     report = Report()
-    articles = [convert_article(title, tables, report) for title, tables in match_files(options).items()]
-    return finish(options.out, list(chain(*articles)), report)
+    examples: list[Example] = []
+    faults: list[tuple[str, SquadFormatError]] = []
+    for title, tables in match_files(options).items():
+        with noted(faults, title):
+            examples += convert_article(title, tables, report)
+    _check(faults)
+    return finish(options.out, examples, report)

@@ -7,14 +7,22 @@ record is one line.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from qa.base.errors import SquadFormatError, first_few
 
 # One field and the comma or line end behind it.
 _FIELD = re.compile(r'\s*+(?:"(?P<quoted>.*?)"|(?P<bare>[^",][^,]*|))\s*(?P<end>,|$)')
+
+
+MOST_FAULTS = 50  # of a table in one message
+
+
+class RowError(Exception):
+    """Fault of one row; `Faults` notes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,66 +36,84 @@ class Row:
     def __getitem__(self, column: str) -> str:
         return self.fields[column]
 
-    def fault(self, message: str) -> SquadFormatError:
-        """Return an error that names this row."""
-        return SquadFormatError(f"{self.file}: row {self.line}: {message}")
-
     def number(self, column: str) -> int:
-        """Return a field as a whole number, 0 or more."""
+        """Return a field as a whole number, 0 or more. RowError for another."""
         text = self.fields[column].strip()
         if not text.isdecimal():
-            raise self.fault(f"{column} must be a whole number, got {text!r}")
+            raise RowError(f"{column} must be a whole number, got {text!r}")
         return int(text)
+
+
+@dataclass
+class Faults:
+    """Faults of a table's rows, in their order, and what to do about them."""
+
+    table: Path
+    faults: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+    def note(self, line: int, fault: str, advice: str = "") -> None:
+        """Note the fault of a row; the same advice is given once."""
+        self.faults.append(f"row {line}: {fault}")
+        if advice and advice not in self.advice:
+            self.advice.append(advice)
+
+    @contextmanager
+    def noted(self, row: Row) -> Iterator[None]:
+        """Note a RowError inside the block, and go on after the block."""
+        try:
+            yield
+        except RowError as error:
+            self.note(row.line, *error.args)
+
+    def check(self) -> None:
+        """Raise SquadFormatError, which names all faults, if there are any."""
+        if self.faults:
+            listed = first_few(self.faults, most=MOST_FAULTS)
+            raise SquadFormatError("; ".join([f"{self.table}: {listed}", *self.advice]))
 
 
 def read_table(
     path: Path,
     columns: Sequence[str],
+    faults: Faults,
     other_names: Mapping[str, str] | None = None,
     *,
     may_be_empty: bool = False,
-) -> list[Row]:
-    """Read the wanted columns, by names in any case; further columns are passed over.
+) -> Iterator[Row]:
+    """Yield the wanted columns of each row, by names in any case; further columns are passed over.
 
-    `other_names` has a second name for some columns.
+    `other_names` has a second name for some columns. A row that does not fit the header goes to `faults`.
 
     Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is
-    absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record, and for a
-    record that does not fit the header.
+    absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
     wanted = ", ".join(columns)
     if not lines:
         raise SquadFormatError(f"{path}: the file is empty; expected the columns {wanted}")
     first, header = lines[0]
-    names = [field.strip().lstrip("#").strip().lower() for field in _split(header) or []]
+    names = [name.strip().lstrip("#").strip().lower() for name in _split(header) or []]
     places = {}
     for column in columns:
         spellings = (column, (other_names or {}).get(column, column))
         place = next((names.index(n.lower()) for n in spellings if n.lower() in names), None)
         if place is None:
-            seen = ", ".join(names)
             raise SquadFormatError(
-                f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found {seen}"
+                f"{path}: row {first}: no column {column!r}; expected {wanted} (commas between), found "
+                f"{', '.join(names)}"
             )
         places[column] = place
-    rows = []
-    faults = []
+    if len(lines) == 1 and not may_be_empty:
+        raise SquadFormatError(f"{path}: row {first + 1}: no records below the header")
     for n, line in lines[1:]:
         fields = _split(line)
         if fields is None or not max(places.values()) < len(fields) <= len(names):
-            found = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
-            faults.append(f"row {n}: {found}")
+            fault = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
+            advice = f"the header names {len(names)} fields: put texts that hold commas in quotation marks"
+            faults.note(n, fault, advice)
         else:
-            rows.append(Row(path, n, {column: fields[place] for column, place in places.items()}))
-    if faults:
-        raise SquadFormatError(
-            f"{path}: {first_few(faults)}; the header names {len(names)} fields: put texts that hold commas "
-            "in quotation marks"
-        )
-    if not rows and not may_be_empty:
-        raise SquadFormatError(f"{path}: row {first + 1}: no records below the header")
-    return rows
+            yield Row(path, n, {column: fields[place] for column, place in places.items()})
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -134,9 +134,9 @@ class Question(msgspec.Struct, rename="pascal"):
 
 
 class QuestionFile(msgspec.Struct, rename="pascal"):
-    """Question file as published."""
+    """Question file as published; each of its records is a Question."""
 
-    data: Annotated[list[Question], msgspec.Meta(min_length=1)]
+    data: Annotated[list[Any], msgspec.Meta(min_length=1)]
     verified_eval: bool = False
 
 
@@ -153,34 +153,42 @@ class Pair:
 
 
 def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
-    """Yield every pair of a question file. SquadFormatError names file and place of an unexpected field."""
+    """Yield every pair of a question file; what is not used goes to `report`.
+
+    SquadFormatError for a file that is no list of questions.
+    """
     try:
         file = msgspec.convert(read_json(path, "TriviaQA"), QuestionFile)
     except msgspec.ValidationError as error:
         raise SquadFormatError(f"{path}: not a question file of TriviaQA ({error})") from None
-    for i, asked in enumerate(file.data):
+    for i, record in enumerate(file.data):
+        row = f"Data[{i}]"
+        try:
+            asked = msgspec.convert(record, Question)
+        except msgspec.ValidationError as error:
+            qid = record.get("QuestionId", "") if isinstance(record, dict) else ""
+            report.drop(path, row, str(qid), "question is not as TriviaQA writes it", str(error))
+            continue
         qid = asked.question_id
-        row = f"Data[{i}] {qid}"
+        row = f"{row} {qid}"
+        pages = [*product(["wikipedia"], asked.entity_pages), *product(["web"], asked.search_results)]
         if asked.answer is None:
-            raise SquadFormatError(
-                f"{path}: {row}: no 'Answer'; a test file without answers cannot be converted"
-            )
+            report.drop(path, row, qid, "question has no 'Answer', as in a test file", asked.question)
+            continue
         if file.verified_eval and not asked.question_part_of_verified_eval:
             report.drop(path, row, qid, "question is not part of the verified set")
             continue
-        pages = [*product(["wikipedia"], asked.entity_pages), *product(["web"], asked.search_results)]
         if not pages:
             report.drop(path, row, qid, "question has no document")
         for folder, page in pages:
             named = PurePosixPath(page.filename)
             if named.is_absolute() or ".." in named.parts or "\0" in page.filename:
-                raise SquadFormatError(
-                    f"{path}: {row}: 'Filename' {page.filename!r} leads out of the evidence folder"
-                )
-            if file.verified_eval and not page.doc_part_of_verified_eval:
+                report.drop(path, row, page.filename, "document's name leads out of the evidence folder")
+            elif file.verified_eval and not page.doc_part_of_verified_eval:
                 report.drop(path, row, page.filename, "document is not part of the verified set")
-                continue
-            yield Pair(row, f"{qid}--{page.filename}", asked.question, asked.answer, folder, page.filename)
+            else:
+                name = f"{qid}--{page.filename}"
+                yield Pair(row, name, asked.question, asked.answer, folder, page.filename)
 
 
 def read_context(options: TriviaQAOptions, folder: str, filename: str) -> str | None:

@@ -189,6 +189,33 @@ def test_all_rows_at_fault_are_named_at_once(folder, old, new, says):
         convert(folder, "harbour-meadow")
 
 
+def test_faults_of_all_tables_of_all_articles_are_named_at_once(folder):
+    """Each once: a token that reaches too far does not make faults of all below it."""
+    edit(folder / "tokens" / "harbour-meadow.csv", CITY, '8, 60, "City"')
+    edit(folder / "tokens" / "harbour-meadow.csv", "237, 0, 4, 5", "238, 0, 4, 5")
+    edit(folder / "questions" / "harbour-meadow.csv", "A_1, TRUE", "A_1, yes")
+    edit(folder / "questions" / "harbour-meadow.csv", "A_7, TRUE", "A_6, TRUE")
+    edit(folder / "annotations" / "harbour-meadow.csv", SPAN, "3, A_2, 6x, 91")
+    edit(folder / "annotations" / "harbour-meadow.csv", "7, A_1, 108", "7, A_1, 1, 2, 3, 4, 108")
+    edit(folder / "annotations" / "peak-delta.csv", "A_13, 79, 120", "A_13, 79, 1200")
+    with pytest.raises(SquadFormatError) as caught:
+        convert(folder, "harbour-meadow", "peak-delta")
+    assert str(caught.value).replace(f"{folder}/", "").split("; ") == [
+        "tokens/harbour-meadow.csv: row 4: token 'edge' begins at 13, before the end of the token above at "
+        "60, row 6: DocID '238' in the table of '237'",
+        "one table for each article",
+        "questions/harbour-meadow.csv: row 2: got 'A_1' and 'yes', row 8: 'A_6' stands in row 7, with other "
+        "contents",
+        "each row needs its own Q_ID, and TRUE or FALSE under Answerable",
+        "annotations/harbour-meadow.csv: row 2: DocCharOnset(incl) must be a whole number, got '6x', row 3: 11 "
+        "fields",
+        "the header names 7 fields: put texts that hold commas in quotation marks",
+        "annotations/peak-delta.csv: row 2: annotation 5 of A_13 at 79 to 1200 lies outside its text of 137 "
+        "characters, or is empty",
+    ]
+    assert [p.name for p in folder.parent.iterdir()] == ["olp"]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [

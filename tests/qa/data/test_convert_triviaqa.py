@@ -135,23 +135,57 @@ def test_verified_files_keep_their_verified_part_only(folder):
     assert report.dropped_by_reason()["document is not part of the verified set"] == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda one: one.pop("Question"), "`Question` - at `$.Data[1]`"),
-        (lambda one: one.pop("Answer"), "Data[1] qw_2: no 'Answer'; a test file without answers"),
-        (lambda one: one["Answer"].pop("Value"), "`Value` - at `$.Data[1].Answer`"),
-        (lambda one: one["EntityPages"][0].pop("Filename"), "`Filename` - at `$.Data[1].EntityPages[0]`"),
-        (lambda one: one.update(EntityPages="x"), "at `$.Data[1].EntityPages`"),
-        (lambda one: one["EntityPages"][0].update(Filename="../../x"), "'../../x' leads out of the evidence"),
-    ],
-)
-def test_fault_names_file_and_place_and_leaves_nothing(folder, change, says):
-    edit(folder, lambda root: change(root["Data"][1]))
-    with pytest.raises(SquadFormatError) as caught:
+UNUSABLE = [
+    ("tc_1", "question is not as TriviaQA writes it", "`Question`", lambda one: one.pop("Question")),
+    ("tc_1", "question is not as TriviaQA writes it", "`$.Answer`", lambda one: one["Answer"].pop("Value")),
+    (
+        "tc_1",
+        "question is not as TriviaQA writes it",
+        "`$.EntityPages[0]`",
+        lambda one: one["EntityPages"][0].pop("Filename"),
+    ),
+    (
+        "tc_1",
+        "question is not as TriviaQA writes it",
+        "`$.EntityPages`",
+        lambda one: one.update(EntityPages="x"),
+    ),
+    ("tc_1", "question has no 'Answer', as in a test file", "On which river", lambda one: one.pop("Answer")),
+    (
+        "../../x",
+        "document's name leads out of the evidence folder",
+        "",
+        lambda one: one["EntityPages"][0].update(Filename="../../x"),
+    ),
+]
+
+
+def test_every_record_with_a_fault_is_listed_and_the_others_are_converted(folder):
+    def spoil(root):
+        for *_, change in UNUSABLE:
+            record = json.loads(json.dumps(root["Data"][0]))
+            change(record)
+            root["Data"].append(record)
+        root["Data"] += ["x"]
+
+    wanted = convert(folder)[1]
+    edit(folder, spoil)
+    report, examples = convert(folder)
+    assert examples == wanted
+    listed = [d for d in report.dropped if int(d.row.split("]")[0].removeprefix("Data[")) > 3]
+    listed = [d for d in listed if d.reason != "question and document listed twice" and "99/99" not in d.item]
+    assert [(d.item, d.reason) for d in listed] == [
+        *((item, reason) for item, reason, _, _ in UNUSABLE),
+        ("", "question is not as TriviaQA writes it"),
+    ]
+    assert all(detail in d.detail for d, (_, _, detail, _) in zip(listed, UNUSABLE, strict=False))
+
+
+def test_a_test_file_is_refused_with_the_reason(folder):
+    edit(folder, lambda root: [one.pop("Answer") for one in root["Data"]])
+    told = r"out\.json: not written.*: question has no 'Answer', as in a test file \(4\)"
+    with pytest.raises(SquadFormatError, match=told):
         convert(folder)
-    assert str(caught.value).startswith(f"{folder}/qa/web-train.json: ")
-    assert says in str(caught.value)
     assert [p.name for p in folder.parent.iterdir()] == ["triviaqa"]
 
 

@@ -41,7 +41,7 @@ class Start:
     parent: Bundle | None
     """The bundle that is trained further, if any."""
     sha256: str | None
-    """Hash of the parent, or of the encoder's weights; None for a student made from its teacher."""
+    """Hash of the parent, or of the encoder's files; None for a student made from its teacher."""
     made: Made = field(default_factory=Made)
     """Record of what was done to it so far."""
     adapter: Mapping[str, Tensor] | None = None

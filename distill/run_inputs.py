@@ -11,12 +11,18 @@ from qa.base.errors import BundleError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle
 from qa.bundles.hf_import import source_files
-from qa.bundles.manifest import Ancestor
+from qa.bundles.manifest import Ancestor, EncoderReference, recorded_name
 from qa.data.datasets import resolve
 from qa.models.checkpoint_weights import WEIGHTS
 
 # Options that a finished model does not depend on.
 FREE_OPTIONS = ("resume", "cache", "out", "eval_data")
+
+
+def encoder_reference(name: str, folder: Path) -> EncoderReference:
+    """Return the reference of a pre-trained encoder in a folder."""
+    files = source_files(folder)
+    return EncoderReference(name=recorded_name(name), sha256=files[WEIGHTS], files=files)
 
 
 def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str | None]) -> None:
@@ -46,19 +52,20 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
         made_of += teacher.lineage or [Ancestor(name=teacher.name, sha256=teacher.sha256)]
     for name, path in models.items():
         if path and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
-            raise differs(f"of another --{name} than {path} is now")
+            raise differs(f"of another {flag_of(name)} than {path} is now")
 
 
 def _is_one_of(folder: Path, models: list[Ancestor]) -> bool:
     """Test if a folder holds one of the models: its bundle, checkpoint or pre-trained encoder."""
-    if (folder / MANIFEST).is_file():
-        return file_sha256(folder / MANIFEST) in {model.sha256 for model in models}
-    weights = folder / WEIGHTS
-    encoders = {model.encoder.sha256 for model in models if model.encoder}
-    if weights.is_file() and file_sha256(weights) in encoders:
+    manifest = folder / MANIFEST
+    if manifest.is_file() and file_sha256(manifest) in {model.sha256 for model in models}:
         return True
-    files = source_files(folder).items()
-    return any(model.source.files.items() <= files for model in models if model.source)
+    files = source_files(folder)
+    encoders = [model.encoder for model in models if model.encoder]
+    sources = [model.source.files for model in models if model.source]
+    if files in (*sources, *(encoder.files for encoder in encoders)):
+        return True
+    return files.get(WEIGHTS) in {encoder.sha256 for encoder in encoders if not encoder.files}
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from distill.adapter import load_adapter, untrained
 from distill.data import load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
 from distill.options import FinetuneOptions
+from distill.run_inputs import encoder_reference
 from distill.student import (
     disable_attention_dropout,
     disable_dropout,
@@ -20,7 +21,7 @@ from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, Bundle, open_adapter, open_bundle
 from qa.bundles.hf_import import open_model, output_beside
-from qa.bundles.manifest import FileReference, Made, recorded_name
+from qa.bundles.manifest import Made
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
@@ -88,10 +89,9 @@ def encoder_start(options: FinetuneOptions) -> Start:
     folder = find_encoder(options.model)
     head = DEFAULT_HEAD if options.head is None or options.standalone else options.head
     model = QAModel(load_encoder(options.model, folder), head, options.activation, options.seed)
-    name = recorded_name(options.model)
-    encoder = FileReference(name=name, sha256=file_sha256(folder / "model.safetensors"))
+    encoder = encoder_reference(options.model, folder)
     return Start(
-        model, folder, options.window_settings(QASettings()), None, encoder.sha256, Made(encoder=encoder)
+        model, folder, options.window_settings(QASettings()), None, encoder.all_files, Made(encoder=encoder)
     )
 
 
@@ -117,9 +117,8 @@ def adapter_start(options: FinetuneOptions) -> Start:
     )
     model = untrained(parent, options.model, "--model")
     settings = options.window_settings(parent.settings)
-    return Start(
-        model, parent.path, settings, parent, parent.sha256, Made(encoder=parent.manifest.encoder), adapter
-    )
+    encoder = encoder_reference(options.model, find_encoder(options.model))
+    return Start(model, parent.path, settings, parent, parent.sha256, Made(encoder=encoder), adapter)
 
 
 def open_parent(name: str) -> Bundle | None:

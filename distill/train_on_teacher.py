@@ -9,6 +9,7 @@ from distill.making import Making, Start, is_first_process, summary
 from distill.options import DistillOptions
 from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
+from distill.run_inputs import encoder_reference
 from distill.student import (
     check_hidden_states,
     same_tokens,
@@ -18,11 +19,10 @@ from distill.student import (
 from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
 from distill.train_on_gold import finetuned
-from qa.base.files import file_sha256
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import FileReference, Made, recorded_name
+from qa.bundles.manifest import Made
 from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.pretrained import find_encoder, load_encoder
@@ -36,7 +36,12 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 def distil(options: DistillOptions) -> Bundle:
     """Make teacher and student, print a line about each and return the student's bundle."""
     out = options.out / "student"
-    models = {"teacher": given_teacher(options), "student": options.student}
+    models = {
+        "teacher": given_teacher(options),
+        "teacher_encoder": options.teacher_encoder,
+        "student": options.student,
+        "student_encoder": options.student_encoder,
+    }
     making = Making.open("distill", options, out, folder=options.out, **models)
     bundle = making.done or distilled(options, making)
     if is_first_process():
@@ -157,5 +162,5 @@ def new_student(
     folder = find_encoder(name)
     head = options.student_head or teacher.head_name
     model = QAModel(load_encoder(name, folder), head, teacher.activation, options.seed)
-    encoder = FileReference(name=recorded_name(name), sha256=file_sha256(folder / "model.safetensors"))
-    return Start(model, folder, settings, None, encoder.sha256, Made(encoder=encoder))
+    encoder = encoder_reference(name, folder)
+    return Start(model, folder, settings, None, encoder.all_files, Made(encoder=encoder))

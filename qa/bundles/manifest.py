@@ -4,6 +4,7 @@ Python names differ from the JSON keys where the key is an older word: `kind` is
 `recovered_against` is `teacher`. Keys that no field names are ignored on reading.
 """
 
+import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -26,7 +27,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class FileReference(Struct, frozen=True):
-    """Name and hash of a data file, or of the weights of a pre-trained encoder."""
+    """Name and hash of a data file."""
 
     name: str
     sha256: str
@@ -49,6 +50,18 @@ class FileReference(Struct, frozen=True):
         """Name of the published data set that all questions come from, where there is one."""
         names = {origin.dataset for origin in self.origins}
         return names.pop() if len(names) == 1 else None
+
+
+class EncoderReference(FileReference, frozen=True):
+    """Name and weights' hash of a pre-trained encoder, and the hashes of all its files."""
+
+    files: dict[str, str] = {}
+    """SHA-256 by name; older manifests have none."""
+
+    @property
+    def all_files(self) -> str:
+        """SHA-256 of the names and hashes of its files."""
+        return hashlib.sha256(repr(sorted(self.files.items())).encode()).hexdigest()
 
 
 class CheckpointReference(Struct, frozen=True):
@@ -170,7 +183,7 @@ class Ancestor(BundleReference, frozen=True):
 
     stage: str | None = None
     config: dict[str, Any] | None = None
-    encoder: FileReference | None = None
+    encoder: EncoderReference | None = None
     source: CheckpointReference | None = None
     training_data: FileReference | None = None
     teacher: TeacherReference | None = msgspec.field(default=None, name="recovered_against")
@@ -182,7 +195,7 @@ class Ancestor(BundleReference, frozen=True):
 class Made(Struct, frozen=True, kw_only=True):
     """Part of a record that differs from stage to stage: what was done to the model, with whom."""
 
-    encoder: FileReference | None = None
+    encoder: EncoderReference | None = None
     """Pre-trained encoder that training started from."""
     source: CheckpointReference | None = None
     """Checkpoint that was imported."""

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 import torch
-from checkpoints import change_weights, write_checkpoint
+from checkpoints import change_json, change_weights, write_checkpoint
 from comparisons import copied
 
 from distill.data import load_splits
 from distill.options import DistillOptions, FinetuneOptions
-from distill.train_on_gold import finetune
+from distill.train_on_gold import encoder_start, finetune
 from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
@@ -117,17 +117,62 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
         finetune(config(resume=True, model=elsewhere))
 
 
-@pytest.mark.parametrize(("head", "changed"), [(True, "config.json"), (False, "model.safetensors")])
-def test_a_changed_checkpoint_or_encoder_is_not_resumed_with(few, tmp_path, head, changed):
+@pytest.mark.parametrize("head", [True, False])
+def test_a_changed_checkpoint_or_encoder_is_not_resumed_with(few, tmp_path, head):
     folder = write_checkpoint(tmp_path / "checkpoint", "bert")
     if not head:
         change_weights(folder, lambda name, tensor: {} if "qa_outputs" in name else {name: tensor})
     config = FinetuneOptions(model=str(folder), max_length=96, out=tmp_path / "t", resume=True, **few)
     first = finetune(config)
     assert finetune(config).sha256 == first.sha256
-    (folder / changed).write_bytes((folder / changed).read_bytes() + b" ")
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "added_tokens.json"):
+        before = (folder / name).read_bytes() if (folder / name).is_file() else b""
+        (folder / name).write_bytes(before + b" ")
+        with pytest.raises(BundleError, match="t: made of another --model than"):
+            finetune(config)
+        (folder / name).write_bytes(before)
+        if not before:
+            (folder / name).unlink()
+    assert finetune(config).sha256 == first.sha256
+
+
+def test_an_older_bundle_knows_its_encoder_by_the_weights(few, tiny_encoder, tmp_path):
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+    config = FinetuneOptions(model=str(folder), max_length=96, out=tmp_path / "t", resume=True, **few)
+    manifest = finetune(config).path / "manifest.json"
+    encoder = json.loads(manifest.read_text(encoding="utf-8"))["encoder"]
+    change_json(manifest, encoder={key: encoder[key] for key in ("name", "sha256")})
+    finetune(config)
+    change_weights(folder, lambda name, tensor: {name: tensor + 1})
     with pytest.raises(BundleError, match="t: made of another --model than"):
         finetune(config)
+
+
+def test_a_student_is_not_resumed_with_a_changed_encoder(few, tiny_encoder, tmp_path):
+    encoders = {
+        name: shutil.copytree(tiny_encoder, tmp_path / name)
+        for name in ("teacher_encoder", "student_encoder")
+    }
+    few |= {name: str(folder) for name, folder in encoders.items()} | {"teacher_epochs": 0.1}
+    config = DistillOptions(out=tmp_path / "run", max_length=100, resume=True, **few)
+    first = distil_main(config)
+    assert distil_main(config).sha256 == first.sha256
+    for name, folder in encoders.items():
+        change_json(folder / "config.json", layer_norm_eps=0.1)
+        with pytest.raises(BundleError, match=f"student: made of another --{name.replace('_', '-')} than"):
+            distil_main(config)
+        shutil.copy(tiny_encoder / "config.json", folder)
+    assert distil_main(config).sha256 == first.sha256
+
+
+def test_a_stopped_run_goes_on_only_with_the_same_encoder(few, tiny_encoder, tmp_path):
+    """Also where each window is as long as before."""
+    folder = shutil.copytree(tiny_encoder, tmp_path / "encoder")
+    options = FinetuneOptions(model=str(folder), out=tmp_path / "t", **few)
+    start = encoder_start(options)
+    assert start.sha256 == encoder_start(options).sha256
+    (folder / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes() + b" ")
+    assert start.sha256 != encoder_start(options).sha256
 
 
 def test_what_a_stopped_run_had_learnt_is_not_overwritten(make_bundle, few, tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.errors import OptionError, SquadFormatError, first_few, first_line
+from qa.data.convert.cells import ANSWERS
 from qa.data.layouts import Record, flat_records
 from qa.data.squad import read_json, unpacked
 from qa.data.tables import read_table
@@ -45,13 +46,15 @@ def read_records(name: str, split: str = "train") -> list[Record]:
     if not records:
         raise SquadFormatError(f"{name}: no records; give {FORMATS}")
     columns = {column for record in records if not record.fault for column in record.fields}
-    for column in ("question", "context"):
-        if columns and not {column, f"{column}_text"} & columns:
-            seen = first_few(sorted(map(str, columns)), most=20)
-            raise SquadFormatError(
-                f"{name}: no column {column!r}; its columns are {seen}; give the {column} this name, or see "
-                "python -m qa.data.convert --help for other layouts"
-            )
+    missing = [column for column in ("question", "context") if not {column, f"{column}_text"} & columns]
+    if columns and missing:
+        seen = first_few(sorted(map(str, columns)), most=20)
+        missing += [] if set(ANSWERS) & columns else ["answer"]
+        give = f"give the {' and the '.join(missing)} {'this name' if len(missing) == 1 else 'these names'}"
+        raise SquadFormatError(
+            f"{name}: no column {first_few([repr(column) for column in missing])}; its columns are {seen}; "
+            f"{give}, or see python -m qa.data.convert --help for other layouts"
+        )
     return records
 
 
@@ -88,8 +91,9 @@ def _start(path: Path) -> str:
 
 
 def _text(path: Path) -> str:
+    raw = unpacked(path)
     try:
-        return unpacked(path).decode("utf-8-sig")
+        return raw.decode("utf-8-sig" if _suffix(path) in TABLES else json.detect_encoding(raw))
     except UnicodeDecodeError as error:
         raise SquadFormatError(
             f"{path}: not UTF-8 at byte {error.start}; save it as CSV, TSV or JSON in UTF-8"
@@ -98,6 +102,8 @@ def _text(path: Path) -> str:
 
 def _from_json(path: Path) -> Iterator[Record]:
     text = _text(path)
+    if not text.strip():
+        return
     try:
         root = json.loads(text)
     except json.JSONDecodeError as error:

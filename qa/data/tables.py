@@ -40,13 +40,15 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         )
     if twice := sorted({repr(column) for column in columns if column and columns.count(column) > 1}):
         raise SquadFormatError(f"{path}: column {first_few(twice)} occurs twice; rename or remove one")
-    unfit = [str(last) for _, last, cells in rows if len(cells) != len(columns)]
+    unfit = {last: len(cells) for _, last, cells in rows if len(cells) != len(columns)}
     if unfit:
-        n_found = next(len(cells) for _, _, cells in rows if len(cells) != len(columns))
-        correct = "quote those that contain" if n_found > len(columns) else "an empty one, too, needs its"
+        lines = first_few(list(map(str, unfit)))
+        n_found = " or ".join(map(str, sorted(set(unfit.values()))))
+        correct = ["quote those that contain"] if max(unfit.values()) > len(columns) else []
+        correct += ["an empty one, too, needs its"] if min(unfit.values()) < len(columns) else []
         raise SquadFormatError(
-            f"{path}: line {first_few(unfit)}: expected {len(columns)} fields, found {n_found}; {correct} "
-            f"{delimiter!r}"
+            f"{path}: line {lines}: expected {len(columns)} fields, found {n_found}; "
+            f"{'; '.join(f'{do} {delimiter!r}' for do in correct)}"
         )
     for start, last, cells in rows[1:]:
         place = f"line {last}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import SquadFormatError
+from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_training
 from qa.data.squad import Example, write_squad
@@ -80,9 +80,13 @@ def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
 def check_converted(report: Report, where: str) -> None:
     """Raise SquadFormatError, which begins with `where`, when no question could be converted."""
     if not report.converted:
-        reasons = [f"{reason} ({n})" for reason, n in report.dropped_by_reason().most_common()]
+        counts = report.dropped_by_reason().most_common()
+        reasons = [f"{reason} ({n})" for reason, n in counts]
+        firsts = [next(d for d in report.dropped if d.reason == reason) for reason, _ in counts]
+        seen = [" ".join(f"{d.row} {d.detail}".split())[:80] for d in firsts]
         raise SquadFormatError(
             f"{where} no question could be converted: {', '.join(reasons) or 'no questions given'}"
+            + (f"; for example {first_few(seen)}" if seen else "")
         )
 
 

@@ -19,6 +19,7 @@ from qa.data.convert.offsets import (
     common_counting,
     first_place,
     is_inside_word,
+    occurrences,
     only_place,
     stands_at,
 )
@@ -28,6 +29,7 @@ from qa.data.records import HUB, read_records
 from qa.data.squad import Answer, Example, grouped, unpacked
 
 UNLABELLED = "unlabelled"
+LONGER_NUMBER = "answer is a number and its context has a longer one; write it as a text, as it stands there"
 BOTH = "unanswerable, because is_impossible is true, although they have answers"
 
 
@@ -171,6 +173,8 @@ def _place(
 ) -> Answer:
     """Return the answer at its start: the given one, or its certain place, which `moved` then explains."""
     place = start
+    if isinstance(text, Number) and _is_part_of_longer(text, context):
+        raise Unusable(LONGER_NUMBER, text)
     if to_score and (start is None or not stands_at(context, text, start)):
         place = first_place(context, text.strip())
     elif counting is not None and start is not None:
@@ -184,8 +188,14 @@ def _place(
     assert place is not None
     found = text if context.startswith(text, place) else text.strip()
     if isinstance(text, Number) and is_inside_word(context, found, place):
-        raise Unusable("answer is a number and its context has a longer one; write it as a text", found)
+        raise Unusable(LONGER_NUMBER, found)
     return Answer(str(found), place)
+
+
+def _is_part_of_longer(number: Number, context: str) -> bool:
+    """Return whether a number occurs, but only inside of longer ones."""
+    places = occurrences(context, number)
+    return bool(places) and all(is_inside_word(context, number, place) for place in places)
 
 
 def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:

@@ -81,6 +81,7 @@ def test_true_and_false_as_people_write_them(tmp_path, value, impossible):
         ({"answer": "lock"}, "inside a longer word"),
         ({"answer": "184", "answer_start": 30}, "not at its answer_start"),
         ({"answer": 184, "answer_start": 24}, "longer one"),
+        ({"answer": 184}, "longer one; write it as a text, as it stands there"),
         ({"answers": ["nine metres", ""]}, "some of its answers are empty"),
         ({"answers": ["nine metres"], "answer": "Two"}, "different answers"),
         ({"answers": ["nine metres", "Two"], "answer_start": 54}, "as many answer_start"),

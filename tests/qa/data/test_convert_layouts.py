@@ -36,6 +36,16 @@ def asked(**fields):
     return {"question": "When?", "answers": [{"text": "1841", "answer_start": 24}], **fields}
 
 
+def test_squad_json_in_utf_16_is_read_as_training_reads_it(tmp_path):
+    """Else the advice of a message of training would fail."""
+    content = json.dumps(squad(asked(id="a"), asked(id="a"))).encode("utf-16")
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(SquadFormatError, match="convert rows converts what it can"):
+        read_squad(tmp_path / "a.json")
+    found, dropped = converted(tmp_path, "a.json", content)
+    assert (list(found), dropped) == (["a"], [("a", "id occurs twice")])
+
+
 def test_mrqa_has_inclusive_ends_and_answers_in_another_case(tmp_path):
     context = "[TLE] Canal [PAR] The canal was opened in May 1841. MAY is warm."
     qas = [

@@ -217,8 +217,19 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
         ("a.json", b"[]", "no records"),
         (
             "a.json",
-            b'[{"question": "x", "text": "y"}]',
-            "no column 'context'; its columns are question, text",
+            b'[{"question": "x", "text": "y", "answer": ""}]',
+            "no column 'context'; its columns are answer, question, text; give the context this name",
+        ),
+        (
+            "a.json",
+            b'[{"query": "x", "text": "y"}]',
+            "no column 'question', 'context', 'answer'; .* give the question and the context and the answer these",
+        ),
+        ("a.json", b"\n", "no records"),
+        (
+            "a.csv",
+            b"question,context,answer\na,b\na,b,c,d\n",
+            "found 2 or 4; quote those .* ','; an empty one",
         ),
         ("a.jsonl", b'{"question": 1}\n{oops}', "line 2: not valid JSON"),
         ("a.json", b"[1]", r"not an object .*\(1\)"),
@@ -239,8 +250,17 @@ def test_a_wrong_file_is_refused_in_one_line(tmp_path, name, content, message):
 
 
 def test_where_nothing_can_be_used_nothing_is_written(tmp_path):
-    with pytest.raises(SquadFormatError, match="no question could be converted"):
-        converted(tmp_path, record(answer="Berlin"))
+    told = (
+        r"no question could be converted: is_impossible is neither true nor false \(2\), answer does not occur "
+        r"in its context \(1\); for example \[1\] 'peut-être', \[0\] Bonn am Rhein$"
+    )
+    with pytest.raises(SquadFormatError, match=told):
+        converted(
+            tmp_path,
+            record(answer="Bonn\nam Rhein"),
+            record(is_impossible="peut-être"),
+            record(is_impossible="vielleicht"),
+        )
     assert not (tmp_path / "out.json").exists()
 
 

@@ -138,9 +138,12 @@ def _manifest_bytes(path: Path) -> bytes:
             f"{path}: {what}; give a folder that a PocketQA stage wrote, such as models/student"
         )
     if not (path / MANIFEST).is_file():
-        inside = first_few([manifest.parent.name for manifest in sorted(path.glob(f"*/{MANIFEST}"))])
+        inside = {file.parent.name for name in (MANIFEST, CONFIG) for file in path.glob(f"*/{name}")}
         give = "a folder that a PocketQA stage wrote, or run the stage that makes it again"
-        give = f"one of the bundles in it: {inside}" if inside else give
+        if (path / FORMATS["pytorch"].weights).is_file() and not (path / CONFIG).is_file():
+            give = f"a folder that a PocketQA stage wrote, or a checkpoint with its {CONFIG}"
+        if inside:
+            give = f"one of the models in it: {first_few(sorted(inside))}"
         raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; give {give}")
     return (path / MANIFEST).read_bytes()
 

@@ -86,6 +86,8 @@ def checkpoint_folder(name: str, what: str = "model") -> Path:
     path = Path(name)
     if path.is_dir():
         return path
+    if path.is_file() and (path.parent / CONFIG).is_file():
+        raise OptionError(f"{what} {name!r}: is a file; give its folder, {path.parent}")
     if in_a_folder_here(path):
         raise OptionError(f"{what} {name!r}: no such folder here; give a folder or a hub name")
     from huggingface_hub import snapshot_download

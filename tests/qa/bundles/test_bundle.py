@@ -84,7 +84,7 @@ def test_lost_files_and_an_unfinished_folder_are_named(bundle, tmp_path):
         open_bundle(bundle)
     (bundle / "student").mkdir()
     (bundle / "student" / MANIFEST).touch()
-    with pytest.raises(BundleError, match="give one of the bundles in it: student"):
+    with pytest.raises(BundleError, match="give one of the models in it: student"):
         open_bundle(bundle)
     with pytest.raises(BundleError, match="no such bundle folder"):
         open_bundle(tmp_path / "absent")

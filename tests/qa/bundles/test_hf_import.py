@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from checkpoints import write_checkpoint
 from comparisons import UNTRAINED_SPANS
 from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
@@ -26,7 +27,7 @@ from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions, TFLiteOptions
 from export.tflite.exporter import TFLiteExporter
 from qa.base.commands import run_command
-from qa.base.errors import BundleError, DownloadError, PocketQAError
+from qa.base.errors import BundleError, DownloadError, OptionError, PocketQAError
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.bundle import new_bundle
 from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
@@ -39,7 +40,7 @@ from qa.formats.parameters import Parameters
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
-from qa.models.pretrained import copy_tokenizer, embedded_folder
+from qa.models.pretrained import checkpoint_folder, copy_tokenizer, embedded_folder
 from qa.runtime.runtimes import load_runtime
 from qa.text.features import collate, make_windows
 from qa.text.settings import QASettings
@@ -289,6 +290,18 @@ def test_a_slip_in_a_path_asks_no_hub(make_bundle, tmp_path, monkeypatch):
         open_model("models/students")
     with pytest.raises(BundleError, match=r"model\.safetensors: is a file; give its folder, models/student"):
         open_model("models/student/model.safetensors")
+    with pytest.raises(OptionError, match=r"model\.safetensors': is a file; give its folder, models/student"):
+        checkpoint_folder("models/student/model.safetensors")
+
+
+def test_a_folder_of_checkpoints_and_one_without_its_config_say_what_to_give(tmp_path):
+    """As the Trainer of transformers leaves them, and as a copy of some files is."""
+    folder = write_checkpoint(tmp_path / "run" / "checkpoint-500", "bert")
+    with pytest.raises(BundleError, match=r"run: no .* give one of the models in it: checkpoint-500$"):
+        open_model(tmp_path / "run")
+    (folder / "config.json").unlink()
+    with pytest.raises(BundleError, match=r"checkpoint-500: no .*, or a checkpoint with its config\.json$"):
+        open_model(folder)
 
 
 def test_a_bundle_without_its_manifest_is_no_checkpoint(make_bundle, tmp_path):

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from qa.base.errors import OptionError, SquadFormatError
+from qa.base.errors import OptionError, SquadFormatError, first_few
 from qa.data.convert.report import Report, check_out, finish
 from qa.data.convert.santo import Faults, Row, RowError, read_table
 from qa.data.squad import Answer, Example, noted
@@ -55,7 +55,7 @@ class OLPOptions:
 
 
 def match_files(options: OLPOptions) -> dict[str, tuple[Path, Path, Path]]:
-    """Return {article: (tokens, questions, annotations)}. OptionError names a file that fits no others."""
+    """Return {article: (tokens, questions, annotations)}. OptionError names the files that fit no others."""
     if len(options.tokens) == len(options.questions) == len(options.annotations) == 1:
         return {options.tokens[0].stem: (options.tokens[0], options.questions[0], options.annotations[0])}
     given = {
@@ -66,12 +66,15 @@ def match_files(options: OLPOptions) -> dict[str, tuple[Path, Path, Path]]:
     tables = {flag: {path.stem: path for path in paths} for flag, paths in given.items()}
     for flag, named in tables.items():
         stems = [path.stem for path in given[flag]]
-        for name, path in named.items():
-            if stems.count(name) > 1:
-                raise OptionError(f"{flag} {path}: another has the same name; one table for each article")
-            if other := next((other for other, others in tables.items() if name not in others), None):
+        if twice := [str(path) for name, path in named.items() if stems.count(name) > 1]:
+            raise OptionError(
+                f"{flag} {first_few(twice)}: another has the same name; one table for each article"
+            )
+        for other, others in tables.items():
+            if alone := [str(path) for name, path in named.items() if name not in others]:
                 raise OptionError(
-                    f"{flag} {path}: no table called {name} among {other}; an article's tables share a name"
+                    f"{flag} {first_few(alone)}: no table of that name among {other}; an article's tables "
+                    "share a name"
                 )
     tokens, questions, annotations = tables.values()
     return {name: (path, questions[name], annotations[name]) for name, path in tokens.items()}

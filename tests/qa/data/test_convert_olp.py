@@ -261,8 +261,10 @@ def test_article_without_annotations_is_ordinary(folder):
 
 def test_questions_without_their_article_are_refused(folder):
     given = config(folder, "harbour-meadow", "peak-delta")
-    settings = OLPOptions(given.tokens[:1], given.questions, given.annotations, given.out)
-    with pytest.raises(OptionError, match=r"--questions .*csv: no table called peak-delta among --tokens"):
+    third = folder / "questions" / "third.csv"
+    settings = OLPOptions(given.tokens[:1], (*given.questions, third), given.annotations, given.out)
+    told = r"--questions .*/peak-delta\.csv, .*/third\.csv: no table of that name among --tokens"
+    with pytest.raises(OptionError, match=told):
         convert_olp(settings)
     with pytest.raises(OptionError, match="has the same name; one table for each article"):
         convert_olp(OLPOptions(given.tokens[:1] * 2, given.questions, given.annotations, given.out))

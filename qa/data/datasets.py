@@ -11,7 +11,7 @@ from typing import Any
 
 from qa.base.errors import DownloadError, OptionError, SquadFormatError
 from qa.base.files import file_sha256, write_whole
-from qa.data.records import FORMATS, holds_records
+from qa.data.records import FORMATS, HUB, holds_records
 from qa.data.squad import read_json, unpacked
 
 EMBEDDED = "embedded"
@@ -76,6 +76,8 @@ def resolve(data: str, split: str) -> Path:
     path = Path(data)
     if path.exists() and holds_records(path):
         return _converted(path, split)
+    if data.startswith(HUB):
+        raise OptionError(f"--data {data}: run python -m qa.data.convert rows {data} --out FILE; give FILE")
     if not path.is_file():
         raise SquadFormatError(
             f"{path}: no such file; give SQuAD JSON, JSON lines, CSV, TSV or Parquet, or one of: "

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from qa.base.errors import SquadFormatError
+from qa.base.errors import OptionError, SquadFormatError
+from qa.data.datasets import resolve
 from qa.data.squad import Example, grouped, read_predictions, read_squad, write_squad
 
 
@@ -122,6 +123,11 @@ def test_every_fault_is_named_at_once_and_every_question_without_a_label(tmp_pat
 def test_missing_file(tmp_path):
     with pytest.raises(SquadFormatError, match="no such file"):
         read_squad(tmp_path / "absent.json")
+
+
+def test_a_data_set_of_the_hub_is_to_be_converted():
+    with pytest.raises(OptionError, match=r"--data hub:a/b: .*convert rows hub:a/b --out"):
+        resolve("hub:a/b", "train")
 
 
 @pytest.mark.parametrize("content", [["a"], {"q1": 3}])

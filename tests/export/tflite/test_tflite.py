@@ -32,7 +32,7 @@ from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
 from qa.formats.package import fixed_signatures
 from qa.models.model import QAModel
-from qa.runtime.runtimes import TorchRuntime
+from qa.runtime.runtimes import TorchRuntime, load_runtime
 
 SIGNATURES = [f"qa{length}" for length in LENGTHS]
 

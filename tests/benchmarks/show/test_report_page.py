@@ -15,6 +15,10 @@ pytestmark = pytest.mark.system
 
 PHONE_WIDTH = 360
 OF_TABLE = "[...document.querySelectorAll('table.sortable')]"
+BROKEN_WORDS = """[...document.querySelectorAll('thead button')].filter(b => b.checkVisibility()).flatMap(b =>
+    [...b.textContent.matchAll(/[^\\s-]+-?/g)].filter(word => { const range = document.createRange();
+        range.setStart(b.firstChild, word.index); range.setEnd(b.firstChild, word.index + word[0].length);
+        return range.getClientRects().length > 1; }).map(word => word[0]))"""
 
 
 @pytest.fixture(scope="module")
@@ -185,6 +189,7 @@ def test_nothing_is_cut_on_a_phone_or_a_laptop(page, material, width, dark):
     assert page.run(cut) == []
     page.run("document.querySelectorAll('.all').forEach(box => box.click())")
     assert page.run(cut) == []
+    assert page.run(BROKEN_WORDS) == []
     page.run("document.querySelector('#target').selectedIndex = 1")
     page.run("document.querySelector('#target').dispatchEvent(new Event('change'))")
     hidden = "[...document.querySelectorAll('tr[hidden]')].map(row => row.checkVisibility())"
@@ -195,6 +200,12 @@ def test_nothing_is_cut_on_a_phone_or_a_laptop(page, material, width, dark):
     brightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in (ink, paper)]
     assert (brightness[0] > brightness[1]) == dark
     assert abs(brightness[0] - brightness[1]) > 150
+
+
+def test_a_plot_without_another_beside_it_fits_a_laptop(page):
+    page.run("document.querySelectorAll('.plots figure ~ figure').forEach(figure => figure.remove())")
+    heights = page.run("[...document.querySelectorAll('.plots figure')].map(figure => figure.offsetHeight)")
+    assert 200 < max(heights) < 720
 
 
 def test_without_scripts_nothing_but_sorting_is_missing(page, material):

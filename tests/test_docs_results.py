@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from places import ROOT
 
+from benchmarks.reliability import ReliabilityOptions, print_reliability
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Latency
 from benchmarks.show.categories import category_tables
@@ -132,6 +133,19 @@ def test_tables_are_made_from_the_rows(page, rows, table, tmp_path):
 def test_drawings_are_made_from_the_rows(name, rows, table, flag, tmp_path):
     write_table(TableOptions(files(rows), **{flag: tmp_path / "made.svg"}, **table))
     assert (tmp_path / "made.svg").read_bytes() == (RESULTS / f"{name}.svg").read_bytes()
+
+
+def test_the_calibration_of_the_file_to_ship_is_that_of_the_rows(tmp_path):
+    rows = RESULTS / f"{TODAY}.jsonl"
+    print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg", (PHONE_FILE,)))
+    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
+    scored = {f"({row.n:,})": row for row in read_results(rows) if row.model == PHONE_FILE}
+    (lines,) = marked_tables(ROOT / "docs" / "export.md", "calibration")
+    assert len(lines) == len(scored)
+    for line in lines:
+        row = scored[line["questions"].rpartition(" ")[2]]
+        assert line["calibrated"] == f"{row.calibration_error:.1f}"
+        assert line["softmax scores"] == f"{row.uncalibrated_calibration_error:.1f}"
 
 
 def test_no_page_has_a_table_wider_than_ten_columns():

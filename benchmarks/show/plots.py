@@ -71,6 +71,7 @@ SCATTER_WIDTH = 520
 SCATTER_HEIGHT = 420
 PANEL_WIDTH = 390
 PANEL_HEIGHT = 330
+PANELS_IN_A_ROW = 3
 
 
 @dataclass(frozen=True)
@@ -215,13 +216,16 @@ def scatter_svg(scatter: Scatter) -> str:
 
 @_style()
 def panels_svg(panels: Sequence[Panel]) -> str:
-    """Draw plots in a row under one legend; a series has one colour in all of them."""
+    """Draw plots in rows under one legend; a series has one colour in all of them."""
     names = dict.fromkeys(name for panel in panels for name in panel.series)
     colours = dict(zip(names, itertools.cycle(COLOURS), strict=False))
-    figure = _figure(PANEL_WIDTH * len(panels), PANEL_HEIGHT)
+    n_rows = math.ceil(len(panels) / PANELS_IN_A_ROW)
+    figure = _figure(PANEL_WIDTH * min(len(panels), PANELS_IN_A_ROW), PANEL_HEIGHT * n_rows)
     for number, panel in enumerate(panels):
+        row, column = divmod(number, PANELS_IN_A_ROW)
         values = [point for points in panel.series.values() for point in points]
-        axes = _axes(figure, (52 + PANEL_WIDTH * number, 56, 320, 230), panel.x_title)
+        corner = (52 + PANEL_WIDTH * column, 56 + PANEL_HEIGHT * (n_rows - 1 - row))
+        axes = _axes(figure, (*corner, 320, 230), panel.x_title)
         axes.set_title(panel.title, loc="left", fontsize="medium")
         if panel.diagonal:
             axes.set(xlim=(0, 100), ylim=(0, 100), ylabel="right, %")

@@ -1,31 +1,36 @@
-"""Reliability plots: drawn from evaluations, and the committed one from the committed figures."""
+"""Reliability plots: drawn from results, and named by what differs among them."""
 
 import json
 from pathlib import Path
 
 import pytest
 from benchmark_results import scored, timed
-from places import ROOT
 
 from benchmarks.reliability import ReliabilityOptions, print_reliability
 from benchmarks.results.files import append_result
+from benchmarks.results.rows import Data
 from qa.base.errors import OptionError
 
-RESULTS = ROOT / "benchmarks" / "results"
 ERRORS = {"calibration_error": 6.25, "uncalibrated_calibration_error": 12.5}
 WRONG_BINS = json.dumps({"reliability": [1], "uncalibrated_reliability": []} | ERRORS)
 UNREADABLE = ('{"model": "\udcff"}', '{"f1": ' + "[" * 100_000)
-ORDER = ("squad-2.0", "search-queries", "privacy-policies", "football")
 
 
-def test_the_committed_plot_is_that_of_the_committed_figures(tmp_path, capsys):
-    files = tuple(RESULTS / "reliability" / f"{name}.json" for name in ORDER)
-    print_reliability(ReliabilityOptions(files, tmp_path / "plot.svg"))
-    assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
-    printed = capsys.readouterr().out.splitlines()
-    for line, file in zip(printed[:-1], files, strict=True):
-        result = json.loads(file.read_text())
-        assert line.startswith(f"{file.stem}: expected calibration error {result['calibration_error']:.1f} ")
+def test_a_plot_is_named_by_its_data_or_by_model_and_data(tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    bins = {"reliability": [(0.5, 0.5, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]} | ERRORS
+    for model, data in (("sure", "a.json"), ("sure", "b.json"), ("other", "b.json")):
+        append_result(rows, scored(model, data=Data(data, "0" * 64), **bins))
+
+    def names(*models):
+        print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg", models))
+        return [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+
+    assert names() == ["sure, a.json", "sure, b.json", "other, b.json"]
+    assert names("sure") == ["a.json", "b.json"]
+    assert names("other") == ["other"]
+    with pytest.raises(OptionError, match="no scores of a calibrated model"):
+        names("absent")
 
 
 def test_results_of_a_comparison_are_drawn_by_their_newest_scores(tmp_path, capsys):

@@ -52,3 +52,12 @@ def test_the_examples_of_extending_run_and_extend_every_registry(
 def test_documents_name_what_there_is(document):
     named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*/(?:[a-z_]+\.py)?)`", document.read_text(encoding="utf-8"))
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_pictures_promise_nothing_that_was_not_measured():
+    pipeline = (ROOT / "docs" / "pipeline.svg").read_text(encoding="utf-8")
+    assert "GPU" not in pipeline
+    assert set(re.findall(r"[^<>]*phone[^<>]*", pipeline)) == {"not yet run on a phone"}
+    pages = "".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/web.md"))
+    captions = re.findall(r"!\[(.*)\]\((?:docs/)?web\.png\)", pages)
+    assert ["in Chromium at phone size" in caption for caption in captions] == [True, True]

@@ -59,6 +59,7 @@ def test_a_log_gets_lines_about_a_long_evaluation(
         line for line in capsys.readouterr().err.splitlines() if f" of {n_questions} questions (" in line
     ]
     assert len(lines) == n_questions
+    assert lines[-1].startswith("scoring, torch ")
     assert f": {n_questions} of {n_questions} questions (100 %), " in lines[-1]
 
 

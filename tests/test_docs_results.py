@@ -136,7 +136,7 @@ def test_drawings_are_made_from_the_rows(name, rows, table, flag, tmp_path):
 
 
 def test_the_calibration_of_the_file_to_ship_is_that_of_the_rows(tmp_path):
-    rows = RESULTS / f"{TODAY}.jsonl"
+    rows, *_ = files(TODAY)
     print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg", (PHONE_FILE,)))
     assert (tmp_path / "plot.svg").read_bytes() == (RESULTS / "reliability.svg").read_bytes()
     scored = {f"({row.n:,})": row for row in read_results(rows) if row.model == PHONE_FILE}
@@ -260,3 +260,4 @@ if __name__ == "__main__":
         write_table(TableOptions(files(rows), write=ROOT / page, **table))
     for name, rows, table, flag in DRAWINGS:
         write_table(TableOptions(files(rows), **{flag: RESULTS / f"{name}.svg"}, **table))
+    print_reliability(ReliabilityOptions(files(TODAY), RESULTS / "reliability.svg", (PHONE_FILE,)))

@@ -6,11 +6,13 @@
 #   make -f recipes/flagship.mk everyday TRAIN=... DEV=...
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk choice TRAIN=... DEV=...
+#   make -f recipes/flagship.mk further TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
 #   precisions, one of them int4, and measures all (`scores`, then `times`); `everyday` scores the models and the files to
 #   ship on everyday text; `arm` runs the files on emulated phone CPUs;
-#   `large-teacher` trains MPNet, which `models` includes; `choice` scores what the student was chosen from.
+#   `large-teacher` trains MPNet, which `models` includes; `choice` scores what the student was chosen from; `further`
+#   trains teacher and student on, which gained nothing, and scores them.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
 #   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
@@ -40,7 +42,7 @@ include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 RELEASED := $(OUT)/models
 LARGE := teacher-mpnet teacher-everyday
 
-.PHONY: models rows scores times everyday arm choice forms large-teacher
+.PHONY: models rows scores times everyday arm choice further forms large-teacher
 
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
 # interruption. Every manifest names its parents by hash; the list is for readers.
@@ -139,11 +141,12 @@ $(OUT)/mix.json:
 	$(STORE)
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 8000 --add everyday --out $@
 
-TAUGHT := --teacher $(OUT)/teacher-everyday --data $(OUT)/mix.json --cache $(OUT)/cache
+LOGITS := $(EACH) -m distill.logits --data $(OUT)/mix.json --cache $(OUT)/cache
+TAUGHT := $(RUN) -m compress.qat --data $(OUT)/mix.json --cache $(OUT)/cache --hidden-weight 0 --temperature 2 --quantize int8 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32
 
 $(OUT)/student-taught: | $(OUT)/mix.json $(OUT)/teacher-everyday $(OUT)/student-half
-	$(EACH) -m distill.logits --model $(OUT)/student-half $(TAUGHT)
-	$(RUN) -m compress.qat --model $(OUT)/student-half $(TAUGHT) --hidden-weight 0 --temperature 2 --quantize int8 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32 --epochs 1 --out $@ --resume
+	$(LOGITS) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday
+	$(TAUGHT) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday --epochs 1 --out $@ --resume
 
 # The mean of all three has learnt most of one kind of text, and forgotten little of the other.
 $(OUT)/student-mean: | $(OUT)/student-taught
@@ -183,8 +186,10 @@ $(OUT)/mix-teacher.json:
 	$(RUN) -m qa.data.sample --data everyday --split train --questions 5000 --out $(OUT)/everyday.json
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 1500 --add $(OUT)/everyday.json --out $@
 
+BOTH_KINDS := --max-length 384 --no-dropout --batch-size 16 --learning-rate 3e-4 --epochs 1
+
 $(OUT)/teacher-everyday: | $(if $(wildcard $(RELEASED)/teacher-everyday-adapter),,$(OUT)/mix-teacher.json) $(OUT)/mpnet-base $(RELEASED)/teacher-mpnet-adapter
-	$(call made,teacher-everyday,--adapter $(RELEASED)/teacher-mpnet-adapter --data $(OUT)/mix-teacher.json --max-length 384 --no-dropout --batch-size 16 --learning-rate 3e-4 --epochs 1)
+	$(call made,teacher-everyday,--adapter $(RELEASED)/teacher-mpnet-adapter --data $(OUT)/mix-teacher.json $(BOTH_KINDS))
 
 $(RELEASED)/%-adapter: | $(OUT)/%
 	rm -rf $@.part && mkdir -p $@.part
@@ -246,8 +251,33 @@ everyday: $(ON_EVERYDAY)
 $(OUT)/choice/%-tflite-int8: | $(OUT)/%
 	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --out $@
 
+on_held_out = $(foreach data,$(HELD_OUT),$(COMPARE) $(1) --data $(data) --rows $(OUT)/choice.jsonl --skip-latency && )true
+
 choice: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-squad student-gold student-half student-taught student-mean) | $(RELEASED)/student
-	$(foreach data,$(HELD_OUT),$(COMPARE) $^ --data $(data) --rows $(OUT)/choice.jsonl --skip-latency && )true
+	$(call on_held_out,$^)
+
+# Not released: the teacher after another pass, on all everyday questions; two more passes of the student against it, in
+# which gold answers weigh more; and means with it.
+$(OUT)/mix-further.json:
+	$(STORE)
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 2000 --add everyday --out $@
+
+$(OUT)/teacher-everyday-further: | $(OUT)/mix-further.json $(RELEASED)/teacher-everyday-adapter $(OUT)/mpnet-base
+	$(TRAIN_LARGE) --adapter $(RELEASED)/teacher-everyday-adapter --data $(OUT)/mix-further.json $(BOTH_KINDS) --out $@ --resume
+
+$(OUT)/student-taught-further: | $(OUT)/mix.json $(OUT)/teacher-everyday-further $(OUT)/student-mean
+	$(LOGITS) --model $(OUT)/student-mean --teacher $(OUT)/teacher-everyday-further
+	$(TAUGHT) --model $(OUT)/student-mean --teacher $(OUT)/teacher-everyday-further --alpha 0.3 --epochs 2 --out $@ --resume
+
+$(OUT)/student-mean-further: | $(OUT)/student-taught-further
+	$(RUN) -m distill.average --models $(OUT)/student-mean $(OUT)/student-taught-further --out $@
+
+$(OUT)/student-mean-of-four: | $(OUT)/student-taught-further
+	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught $(OUT)/student-taught-further --out $@
+
+further: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-taught-further student-mean-further student-mean-of-four) | $(RELEASED)/student
+	$(call on_held_out,$^)
+	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(lastword $(HELD_OUT)) --rows $(OUT)/choice.jsonl --skip-latency
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.

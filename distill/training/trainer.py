@@ -25,7 +25,6 @@ from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 
-from distill.training.attention import TRAINED
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
 from distill.training.lora import add_lora, continue_lora, merge_lora
@@ -37,6 +36,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_free_space
 from qa.base.journal import lock
 from qa.base.progress import Progress
+from qa.models.attention import PLAIN
 from qa.models.encoders import attention
 from qa.models.model import QAModel
 from qa.text.features import Window
@@ -170,7 +170,7 @@ class Trainer:
                 writer = stack.enter_context(SummaryWriter(str(self.work), purge_step=first))
             if self.accelerator.device.type == "cpu":
                 stack.enter_context(freed_memory_kept())
-                stack.enter_context(attention(self.model.encoder, TRAINED))
+                stack.enter_context(attention(self.model.encoder, PLAIN))
             self.wrapped.train()
             if self.options.freeze_encoder:
                 # The head learns from the states it will be given, which know no dropout.

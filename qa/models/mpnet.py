@@ -10,34 +10,15 @@ Letters: B batch, T tokens, N heads, D size of a head, H hidden size.
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
 from qa.base.quiet import quiet_import
+from qa.models.attention import plain_attention
 
 with quiet_import():
     from transformers import MPNetModel
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention
-
-
-# Older releases of transformers, such as the one that Optimum needs, have no such function to import.
-def eager_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor,
-    scaling: float,
-    dropout: float,
-) -> tuple[Tensor, Tensor]:
-    """Return the values under softmax attention (B, T, N, D), and the weights (B, N, T, T).
-
-    `query`, `key` and `value` are (B, N, T, D); the additive mask is broadcast to the weights.
-    """
-    scores = scaling * query @ key.transpose(-1, -2) + attention_mask
-    weights = functional.dropout(functional.softmax(scores, dim=-1), dropout, module.training)
-    return (weights @ value).transpose(1, 2), weights
 
 
 class PrunableAttention(MPNetSelfAttention):
@@ -67,7 +48,7 @@ class PrunableAttention(MPNetSelfAttention):
         )
         if len(self.heads) < self.num_attention_heads:
             position_bias = position_bias[:, self.heads]
-        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager_attention)
+        attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, plain_attention)
         output, _ = attend(
             self,
             query,

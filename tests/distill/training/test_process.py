@@ -13,7 +13,6 @@ import pytest
 import torch
 from places import ROOT
 
-from distill.training.attention import TRAINED
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.process import (
@@ -27,6 +26,7 @@ from distill.training.process import (
 from distill.training.trainer import Trainer
 from qa.base.errors import OptionError
 from qa.base.journal import lock
+from qa.models.attention import PLAIN
 from qa.models.model import QAModel
 
 
@@ -100,6 +100,6 @@ def test_training_leaves_attention_and_random_numbers_as_they_were(make_bundle, 
     seed_all()
     with pytest.raises(ZeroDivisionError) if fails else nullcontext():
         trainer.train()
-    assert seen == [TRAINED]
+    assert seen == [PLAIN]
     assert model.encoder.config._attn_implementation == former
     assert draws() == expected

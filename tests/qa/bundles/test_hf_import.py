@@ -295,7 +295,7 @@ def test_a_slip_in_a_path_asks_no_hub(make_bundle, tmp_path, monkeypatch):
 
 
 def test_a_folder_of_checkpoints_and_one_without_its_config_say_what_to_give(tmp_path):
-    """As the Trainer of transformers leaves them, and as a copy of some files is."""
+    """Folders as the Trainer of transformers leaves them, and a copy of some files."""
     folder = write_checkpoint(tmp_path / "run" / "checkpoint-500", "bert")
     with pytest.raises(BundleError, match=r"run: no .* give one of the models in it: checkpoint-500$"):
         open_model(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Attention as training computes it on a CPU: scores, mask and softmax in the precision of the products.
+"""Plain attention in the precision of its products: of MPNet, and of every encoder that trains on a CPU.
 
 transformers' "eager" adds a mask in fp32, and then all that has T x T numbers a head is fp32. A step of int8
 QAT in bf16 took 1.25 times as long. The backward pass of PyTorch's fused attention takes twice as long as
@@ -8,19 +8,22 @@ this one's.
 from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.functional import dropout as dropped
-from transformers import AttentionInterface
+from torch.nn import functional
 
-TRAINED = "pocketqa_trained"
+from qa.base.quiet import quiet_import
+
+with quiet_import():
+    from transformers import AttentionInterface
+
+PLAIN = "pocketqa_plain"
 
 
-def trained_attention(
+def plain_attention(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
     value: Tensor,
     attention_mask: Tensor,
-    *,
     scaling: float,
     dropout: float = 0.0,
     **_: Any,
@@ -32,8 +35,8 @@ def trained_attention(
     """
     scores = (scaling * query) @ key.transpose(2, 3)
     scores += attention_mask.to(scores.dtype)
-    weights = dropped(scores.softmax(-1), dropout, module.training)
+    weights = functional.dropout(scores.softmax(-1), dropout, module.training)
     return (weights @ value).transpose(1, 2).contiguous(), None
 
 
-AttentionInterface.register(TRAINED, trained_attention)
+AttentionInterface.register(PLAIN, plain_attention)

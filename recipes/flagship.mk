@@ -1,24 +1,22 @@
-# The released models: from SQuAD 2.0 and everyday text to three teachers, a student, its file for phones, and results.
+# The released models: from SQuAD 2.0 and everyday text to two teachers, a student, its file for phones, and results.
 #
 #   make -f recipes/flagship.mk models TRAIN=train-v2.0.json DEV=dev-v2.0.json
 #   make -f recipes/flagship.mk large-teacher TRAIN=... DEV=...
 #   make -f recipes/flagship.mk rows TRAIN=... DEV=... DEV1=dev-v1.1.json MORE="other.json another.json"
-#   make -f recipes/flagship.mk everyday TRAIN=... DEV=...
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk choice TRAIN=... DEV=...
 #   make -f recipes/flagship.mk further TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
-#   precisions, one of them int4, and measures all (`scores`, then `times`); `everyday` scores the models and the files to
-#   ship on everyday text; `arm` runs the files on emulated phone CPUs;
-#   `large-teacher` trains MPNet, which `models` includes; `choice` scores what the student was chosen from; `further`
-#   trains teacher and student on, which gained nothing, and scores them.
+#   precisions, one of them int4, and measures all on SQuAD 2.0 and on everyday text (`scores`, then `times`); `arm` runs
+#   the files on emulated phone CPUs; `large-teacher` trains MPNet, which `models` includes; `choice` scores what the
+#   student was chosen from; `further` trains teacher and student on, which gained nothing, and scores them.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
 #   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
 #   on one. One GPU needs PROCESSES=1.
 #   To measure the released models, copy models/ to $(OUT)/models first. Then nothing is trained except the int4 file, for
-#   a tenth of a pass; the large teachers are made of their adapters.
+#   a tenth of a pass; the large teacher is made of its adapter.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
 
@@ -40,13 +38,12 @@ DECIDING := TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RELEASED := $(OUT)/models
-LARGE := teacher-mpnet teacher-everyday
 
-.PHONY: models rows scores times everyday arm choice further forms large-teacher
+.PHONY: models rows scores times arm choice further forms large-teacher
 
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
 # interruption. Every manifest names its parents by hash; the list is for readers.
-models: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(LARGE:%=$(RELEASED)/%-adapter)
+models: $(RELEASED)/teacher $(RELEASED)/student $(RELEASED)/student-tflite-int8 $(RELEASED)/teacher-everyday-adapter
 	cd $(RELEASED) && sha256sum */* > SHA256SUMS
 
 # A prerequisite after "|" must exist, whatever its time: a finished bundle is never made again.
@@ -152,35 +149,38 @@ $(OUT)/student-taught: | $(OUT)/mix.json $(OUT)/teacher-everyday $(OUT)/student-
 $(OUT)/student-mean: | $(OUT)/student-taught
 	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught --out $@
 
-$(RELEASED)/student: | $(OUT)/student-mean
-	$(RUN) -m compress.cast --model $(OUT)/student-mean --weights int8-weights --eval-data everyday --out $@
+$(OUT)/untuned/student: | $(OUT)/student-mean
+	$(RUN) -m compress.cast --model $(OUT)/student-mean --weights int8-weights --out $@
 
-$(OUT)/student-tflite-int8: | $(RELEASED)/student
+# Thresholds and probabilities for both kinds of text alike. Exports in floating point keep the student's.
+EVERYDAY_HELD_OUT := qa/data/everyday/everyday-held-out.json.gz
+HELD_OUT := $(RELEASED)/student/held_out.json.gz $(EVERYDAY_HELD_OUT)
+TUNE := $(RUN) -m export.tune --data
+$(RELEASED)/student: | $(OUT)/untuned/student
+	$(TUNE) $(OUT)/untuned/student/held_out.json.gz $(EVERYDAY_HELD_OUT) --model $(OUT)/untuned/student --eval-data everyday --out $@
+
+$(OUT)/untuned/student-tflite-int8: | $(RELEASED)/student
 	$(RUN) -m export.tflite --model $(RELEASED)/student --quantize int8 --out $@
 
-# Thresholds and probabilities for both kinds of text alike.
-HELD_OUT := $(RELEASED)/student/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
-$(RELEASED)/student-tflite-int8: | $(OUT)/student-tflite-int8
-	$(RUN) -m export.tune --model $(OUT)/student-tflite-int8 --data $(HELD_OUT) --eval-data $(DEV) --out $@
+$(RELEASED)/student-tflite-int8: | $(OUT)/untuned/student-tflite-int8
+	$(TUNE) $(HELD_OUT) --model $(OUT)/untuned/student-tflite-int8 --eval-data $(DEV) --out $@
 
-# The ONNX export is not in models/, which stays under 70 MB.
-$(OUT)/untuned-onnx-int8: | $(RELEASED)/student
+# The ONNX export is not in models/, which stays under 60 MB.
+$(OUT)/untuned/student-onnx-int8: | $(RELEASED)/student
 	$(RUN) -m export.onnx --model $(RELEASED)/student --quantize int8 --out $@
 
-$(OUT)/student-onnx-int8: | $(OUT)/untuned-onnx-int8
-	$(RUN) -m export.tune --model $(OUT)/untuned-onnx-int8 --data $(HELD_OUT) --eval-data $(DEV) --out $@
+$(OUT)/student-onnx-int8: | $(OUT)/untuned/student-onnx-int8
+	$(TUNE) $(HELD_OUT) --model $(OUT)/untuned/student-onnx-int8 --eval-data $(DEV) --out $@
 
-# Teachers of 111 million parameters, and what is released of them: adapters, which make them again without training.
-large-teacher: $(RELEASED)/teacher-mpnet-adapter
+# Teachers of 111 million parameters. The second one goes on from the first, which knows SQuAD only, with questions of both
+# kinds of text. What is released of it is an adapter, which makes it again without training.
+large-teacher: $(RELEASED)/teacher-everyday-adapter
 
 TRAIN_LARGE := $(EACH) -m distill.finetune --model $(OUT)/mpnet-base --lora-rank 16
-restored = $(RUN) -m distill.adapter --adapter $(RELEASED)/$(1)-adapter --encoder $(OUT)/mpnet-base --out $(OUT)/$(1)
-made = $(if $(wildcard $(RELEASED)/$(1)-adapter),$(call restored,$(1)),$(TRAIN_LARGE) $(2) --out $(OUT)/$(1) --resume)
 
 $(OUT)/teacher-mpnet: | $(OUT)/mpnet-base
-	$(call made,teacher-mpnet,--data $(TRAIN) --max-length 256 --batch-size 64 --learning-rate 8e-4 --epochs 1.6)
+	$(TRAIN_LARGE) --data $(TRAIN) --max-length 256 --batch-size 64 --learning-rate 8e-4 --epochs 1.6 --out $@ --resume
 
-# The second one goes on from the first with questions of both kinds of text.
 $(OUT)/mix-teacher.json:
 	$(STORE)
 	$(RUN) -m qa.data.sample --data everyday --split train --questions 5000 --out $(OUT)/everyday.json
@@ -188,12 +188,17 @@ $(OUT)/mix-teacher.json:
 
 BOTH_KINDS := --max-length 384 --no-dropout --batch-size 16 --learning-rate 3e-4 --epochs 1
 
-$(OUT)/teacher-everyday: | $(if $(wildcard $(RELEASED)/teacher-everyday-adapter),,$(OUT)/mix-teacher.json) $(OUT)/mpnet-base $(RELEASED)/teacher-mpnet-adapter
-	$(call made,teacher-everyday,--adapter $(RELEASED)/teacher-mpnet-adapter --data $(OUT)/mix-teacher.json $(BOTH_KINDS))
+ifneq ($(wildcard $(RELEASED)/teacher-everyday-adapter),)
+$(OUT)/teacher-everyday: | $(OUT)/mpnet-base
+	$(RUN) -m distill.adapter --adapter $(RELEASED)/teacher-everyday-adapter --encoder $(OUT)/mpnet-base --out $@
+else
+$(OUT)/teacher-everyday: | $(OUT)/mix-teacher.json $(OUT)/mpnet-base $(OUT)/teacher-mpnet
+	$(TRAIN_LARGE) --adapter $(OUT)/teacher-mpnet --data $(OUT)/mix-teacher.json $(BOTH_KINDS) --out $@ --resume
+endif
 
-$(RELEASED)/%-adapter: | $(OUT)/%
+$(RELEASED)/teacher-everyday-adapter: | $(OUT)/teacher-everyday
 	rm -rf $@.part && mkdir -p $@.part
-	cd $(OUT)/$* && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
+	cd $(OUT)/teacher-everyday && cp $$(ls | grep -v model.safetensors) $(abspath $@.part)
 	mv $@.part $@
 
 # The student with a smaller embedding table and Linears in int4; its teacher is the student itself.
@@ -203,16 +208,15 @@ $(OUT)/small: | $(RELEASED)/student
 $(OUT)/small-qat-int4: | $(OUT)/small
 	$(RUN) -m compress.qat --model $(OUT)/small --teacher $(RELEASED)/student --quantize int4 --data $(TRAIN) --learning-rate 1e-4 --batch-size 32 --temperature 2 --epochs 0.1 --out $(OUT)/small-qat-int4 --resume
 
-# The released models in other precisions, and the large teacher's export. MPNet had no TFLite form when these were
-# measured. In int8 its logits differ too much from PyTorch's.
-FORMS := teacher-mpnet-onnx-fp32 teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
+# The released models in other precisions.
+FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
 forms: $(FORMS:%=$(OUT)/forms/%)
 
-$(OUT)/forms/student-tflite-int4: | $(OUT)/small-qat-int4
+$(OUT)/untuned/student-tflite-int4: | $(OUT)/small-qat-int4
 	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4 --out $@
 
-$(OUT)/forms/teacher-mpnet-onnx-fp32: | $(OUT)/teacher-mpnet
-	$(RUN) -m export.onnx --model $(OUT)/teacher-mpnet --out $@
+$(OUT)/forms/student-tflite-int4: | $(OUT)/untuned/student-tflite-int4
+	$(TUNE) $(HELD_OUT) --model $(OUT)/untuned/student-tflite-int4 --out $@
 
 $(OUT)/forms/%-onnx-fp32: | $(RELEASED)/%
 	$(RUN) -m export.onnx --model $(RELEASED)/$* --out $@
@@ -227,8 +231,8 @@ $(OUT)/forms/%-tflite-int8: | $(RELEASED)/%
 	$(RUN) -m export.tflite --model $(RELEASED)/$* --quantize int8 --out $@
 
 FILES := $(OUT)/student-onnx-int8 $(RELEASED)/student-tflite-int8
-ALL := $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FILES) $(FORMS:%=$(OUT)/forms/%)
-BESIDE_LARGE := --data $(DEV) --baseline $(OUT)/teacher-mpnet
+ALL := $(OUT)/teacher-everyday $(RELEASED)/teacher $(RELEASED)/student $(FILES) $(FORMS:%=$(OUT)/forms/%)
+BESIDE_LARGE := --baseline $(OUT)/teacher-everyday
 COMPARE := $(RUN) benchmarks/compare.py
 ROWS := --rows $(OUT)/rows.jsonl
 
@@ -236,16 +240,8 @@ rows: scores times
 
 # On other data, only the files to ship. The machine need not be idle.
 scores: $(ALL)
-	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --skip-latency
+	$(foreach data,$(DEV) everyday,$(COMPARE) $(ALL) $(BESIDE_LARGE) --data $(data) $(ROWS) --skip-latency && )true
 	$(foreach data,$(DEV1) $(MORE),$(COMPARE) $(FILES) --data $(data) $(ROWS) --skip-latency && )true
-
-# A file of its own, which stands beside the rows of SQuAD: the view brief joins them by the hashes of the bundles,
-# on the same target and machine.
-FOR_PHONES := $(FILES) $(OUT)/forms/student-tflite-int4
-ON_EVERYDAY := $(OUT)/teacher-everyday $(OUT)/teacher-mpnet $(RELEASED)/teacher $(RELEASED)/student $(FOR_PHONES)
-
-everyday: $(ON_EVERYDAY)
-	$(COMPARE) $(ON_EVERYDAY) --data everyday --baseline $(OUT)/teacher-everyday --rows $(OUT)/everyday.jsonl --skip-latency
 
 # What the student was chosen from, on held-out questions of both kinds of text.
 $(OUT)/choice/%-tflite-int8: | $(OUT)/%
@@ -277,17 +273,17 @@ $(OUT)/student-mean-of-four: | $(OUT)/student-taught-further
 
 further: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-taught-further student-mean-further student-mean-of-four) | $(RELEASED)/student
 	$(call on_held_out,$^)
-	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(lastword $(HELD_OUT)) --rows $(OUT)/choice.jsonl --skip-latency
+	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(EVERYDAY_HELD_OUT) --rows $(OUT)/choice.jsonl --skip-latency
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.
 times: scores
-	$(COMPARE) $(ALL) $(BESIDE_LARGE) $(ROWS) --lengths unpadded --threads 1
+	$(COMPARE) $(ALL) $(BESIDE_LARGE) --data $(DEV) $(ROWS) --lengths unpadded --threads 1
 	$(COMPARE) $(FILES) --toolchains $(RELEASED)/student --quick --lengths unpadded 128 192 256 384 --threads 1 2 --rows $(OUT)/toolchains.jsonl
 
 # Answers and instructions on emulated phone CPUs. The answers on one of them are compared with the large teacher's; on
 # the others, with dotprod missing or i8mm beside it, few windows say how many instructions one takes.
-ON_TARGET := $(COMPARE) $(FOR_PHONES) --data $(DEV) $(ROWS)
+ON_TARGET := $(COMPARE) $(FILES) $(OUT)/forms/student-tflite-int4 --data $(DEV) $(ROWS)
 
 arm: scores
 	$(ON_TARGET) --target qemu:neoverse-n1 --questions $(ARM_QUESTIONS)

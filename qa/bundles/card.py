@@ -85,7 +85,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         has_config=(folder / CONFIG).is_file(),
         has_adapter=(folder / ADAPTER).is_file(),
         has_byte_pairs=tokenizer == "PreTrainedTokenizerFast",
-        parts=origins | probe,
+        sources=_by_source(origins | probe),
         license=license_of(origins),
         LICENSE_NAMES=LICENSE_NAMES,
     )
@@ -225,6 +225,14 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
     # The origin is not always the last: models that are averaged share one, and their stages follow.
     if not any(stage.encoder or stage.source for stage in chain):
         yield f"what {chain[-1].name} started from", None
+
+
+def _by_source(origins: Mapping[str, Origin | None]) -> dict[Origin | None, list[str]]:
+    """Return the parts of each origin, in the order of their first parts."""
+    sources: dict[Origin | None, list[str]] = {}
+    for part, origin in origins.items():
+        sources.setdefault(origin, []).append(part)
+    return sources
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:

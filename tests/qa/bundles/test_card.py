@@ -87,7 +87,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     assert (facts.license, facts.datasets, facts.language) == (None, None, None), (
         "the data is a file that nobody knows"
     )
-    assert "licence unknown to PocketQA" in text
+    assert "Licence unknown to PocketQA" in text
     # Scores are the teacher's, in PyTorch: the table may show them, the model index may not claim them.
     assert facts.eval_results is None
     assert f"| t | {others.name} | 24 |" in text
@@ -140,7 +140,11 @@ def test_a_sample_and_a_teacher_have_the_licences_of_what_they_were_made_of(seal
         "sentence-transformers/all-MiniLM-L6-v2",
         "sentence-transformers/all-mpnet-base-v2",
     ]
-    assert "`part.json` (SHA-256 2222222222222222…): PocketQA's excerpt of SQuAD 1.1" in card.text
+    excerpt = card.text.split("- PocketQA's excerpt of SQuAD 1.1, ")[1].split("\n- ")[0].splitlines()
+    assert [line.split(" (")[0] for line in excerpt[1:3]] == [
+        "  - training data `part.json`",
+        "  - training data `squad-excerpt-train.json.gz`",
+    ]
     assert "unknown" not in card.text.split("## Licence")[1]
 
 
@@ -184,7 +188,7 @@ def test_added_questions_are_a_part_of_their_own(seal, embedded_reference, tmp_p
 def test_where_a_part_is_unknown_no_licence_is_given(seal, embedded_reference, facts):
     bundle = seal(**({"training_data": embedded_reference} | facts))
     assert card_of(bundle).data.license is None
-    assert "licence unknown to PocketQA" in card_of(bundle).text
+    assert "Licence unknown to PocketQA" in card_of(bundle).text
     assert "/home" not in card_of(bundle).content
 
 

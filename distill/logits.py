@@ -1,6 +1,6 @@
 """Compute a teacher's logits once, before students are trained on them.
 
-    python -m distill.logits --teacher runs/teacher-mpnet --model models/student --data squad_v2
+    python -m distill.logits --teacher runs/teacher-large --model models/student --data squad_v2
 
 The logits go to the cache that training reads: with the same teacher, data, windows and precision, no stage
 loads the teacher again. A stopped run continues. Several processes share the work:

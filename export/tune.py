@@ -36,7 +36,7 @@ class TuneOptions:
     """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
     data: tuple[Path, ...] = ()
     """Questions to tune on, at least 100 and 20 of them without an answer: SQuAD JSON files that no training
-    of the model has seen. Of several files, as many questions are taken of each. By default the held-out
+    of the model has seen. Several files weigh the same, whatever their sizes. By default the held-out
     questions of the bundle; an export finds them in its parent's held_out.json.gz."""
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON

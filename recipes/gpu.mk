@@ -1,7 +1,7 @@
 # The models on a GPU: scores, times, memory and the speed of training, in fp32, fp16 and bf16.
 #
 #   make -j3 -f recipes/gpu.mk rows DEV=dev-v2.0.json TRAIN=train-v2.0.json
-#   make -j3 -f recipes/gpu.mk rows DEV=... TRAIN=... LARGE=runs/teacher-mpnet
+#   make -j3 -f recipes/gpu.mk rows DEV=... TRAIN=... LARGE=runs/teacher-large
 #
 # Makes: in $(OUT) results in rows.jsonl, and their tables.
 # Takes: an estimated eight minutes on a server's GPU with -j3, which scores three models at once. A stopped run continues.

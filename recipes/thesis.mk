@@ -1,6 +1,6 @@
 # The thesis' six training configurations (Preite 2020, Tables 6.2 and 6.3), each with a one- and a four-layer head.
 #
-#   make -f recipes/thesis.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/flagship/teacher-mpnet
+#   make -f recipes/thesis.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/teacher-large
 #   make -f recipes/thesis.mk rows TRAIN=... DEV=... TEACHER=... SEEDS="0 1 2" QUESTIONS=130000
 #
 # Makes: in $(OUT) twelve students for each seed, which a teacher taught from the encoder and a fresh head; results of them

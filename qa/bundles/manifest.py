@@ -136,7 +136,7 @@ class Tuning(Struct, frozen=True):
     data: FileReference | None = None
     """File of the questions; None for those that the model holds out."""
     more_data: list[FileReference] = []
-    """Further files, each with as many questions."""
+    """Further files, of the same weight."""
 
     @property
     def files(self) -> list[FileReference]:

@@ -32,13 +32,25 @@ def is_right(example: Example, given: Candidate | None) -> bool:
     return question_scores(example, example.context[given.start : given.end])[0] == 1
 
 
-def fit_calibration(examples: Sequence[Example], predictions: Sequence[Prediction]) -> Calibration:
-    """Return the temperature and offset with the least log loss on these questions.
+def equal_groups(*files: Sequence[Example]) -> np.ndarray:
+    """Return the group (Q,) of each question of all files; groups weigh the same, whatever their sizes.
+
+    Those with an answer and those without are two groups of each file. The share of unanswerable questions
+    differs between data sets, and that among a user's questions is unknown.
+    """
+    return np.array([2 * number + (not has_answer(e)) for number, file in enumerate(files) for e in file])
+
+
+def fit_calibration(
+    examples: Sequence[Example], predictions: Sequence[Prediction], groups: np.ndarray
+) -> Calibration:
+    """Return the temperature and offset with the least log loss on these questions, in `groups` (Q,).
 
     The loss is the sum of two: is the best candidate right, and is there no answer. Both are asked of every
-    question with a candidate, so the fit does not depend on a threshold. Questions with and without an answer
-    have equal weight, as for the threshold. A grid around the best pair shrinks from round to round.
+    question with a candidate, so the fit does not depend on a threshold. The groups have equal weight, as for
+    the threshold. A grid around the best pair shrinks from round to round.
     """
+    asked = [bool(p.candidates) for p in predictions]
     pairs = [(e, p) for e, p in zip(examples, predictions, strict=True) if p.candidates]
     if not pairs:
         return Calibration(1.0, 0.0)
@@ -46,7 +58,8 @@ def fit_calibration(examples: Sequence[Example], predictions: Sequence[Predictio
     shares = np.array([p.candidates[0].share for _, p in pairs])
     unanswerable = np.array([not has_answer(e) for e, _ in pairs])
     right = np.array([is_right(e, p.candidates[0]) for e, p in pairs])
-    weights = 1 / np.where(unanswerable, unanswerable.sum(), (~unanswerable).sum())
+    _, group, sizes = np.unique(groups[asked], return_inverse=True, return_counts=True)
+    weights = 1 / sizes[group]
 
     def loss(log_temperature: float, offset: float) -> float:
         logits = (differences + offset) / np.exp(log_temperature)  # (Q,), of "no answer"

@@ -26,7 +26,7 @@ from qa.data.datasets import data_reference
 from qa.data.metrics import gain_of_answering, has_answer
 from qa.data.squad import Example, read_squad, squad_json
 from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled
-from qa.evaluation.calibration import fit_calibration
+from qa.evaluation.calibration import equal_groups, fit_calibration
 from qa.evaluation.predict import answer_text, predict
 from qa.runtime.runtimes import Runtime, run_windows
 from qa.text.answers import Prediction
@@ -138,62 +138,58 @@ def copy_held_out(source: Path, folder: Path) -> None:
 class Judged:
     """Three values of each question, on which a threshold is tuned."""
 
-    answerable: np.ndarray  # (Q,)
+    groups: np.ndarray  # (Q,), of equal weight (qa.evaluation.calibration.equal_groups)
     gains: np.ndarray
     """Gain of F1 when the best candidate is given instead of no answer."""
     differences: np.ndarray
     """Null score - best score."""
 
     @classmethod
-    def of(cls, examples: Sequence[Example], predictions: Sequence[Prediction]) -> "Judged":
+    def of(
+        cls, examples: Sequence[Example], predictions: Sequence[Prediction], groups: np.ndarray
+    ) -> "Judged":
         """Judge the best candidates of the predictions."""
         pairs = list(zip(examples, predictions, strict=True))
         return cls(
-            np.array([has_answer(e) for e in examples]),
+            groups,
             np.array([gain_of_answering(e, answer_text(e, p, None)) for e, p in pairs]),
             np.array([p.null_difference for p in predictions]),
         )
 
 
-def steady_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
+def steady_threshold(judged: Judged) -> float:
     """Return the threshold on null score - best score that maximizes F1, averaged over N_DRAWS draws.
 
     F1 against the threshold is a jagged plateau, and its maximum moves far with the questions. The mean of
-    the maxima of many draws (bagging, Breiman 1996) moves less. Questions with and without an answer have
-    equal weight: a third of SQuAD 2.0's training questions have no answer, half of its development
-    questions, and the share among a user's questions is unknown. A draw counts as 0 when never answering
-    would be best, as in the official script: a model that never answers is useless.
+    the maxima of many draws (bagging, Breiman 1996) moves less. A draw counts as 0 when never answering would
+    be best, as in the official script: a model that never answers is useless.
     """
-    judged = Judged.of(examples, predictions)
-    return _steady(judged, np.ones(len(examples)), N_DRAWS, np.random.default_rng(0))
+    return _steady(judged, np.ones(len(judged.groups)), N_DRAWS, np.random.default_rng(0))
 
 
 def _steady(judged: Judged, counts: np.ndarray, n_draws: int, rng: np.random.Generator) -> float:
     """Return the steady threshold of questions of which each is there `counts` (Q,) times."""
     weights = np.zeros((n_draws, len(counts)))
-    for is_answerable in (True, False):
-        (indices,) = np.nonzero((judged.answerable == is_answerable) & (counts > 0))
-        if len(indices):
-            n = int(counts[indices].sum())
-            weights[:, indices] = rng.multinomial(n, counts[indices] / n, n_draws) / n
+    for group in np.unique(judged.groups[counts > 0]):
+        (indices,) = np.nonzero((judged.groups == group) & (counts > 0))
+        n = int(counts[indices].sum())
+        weights[:, indices] = rng.multinomial(n, counts[indices] / n, n_draws) / n
     order = np.argsort(judged.differences, kind="stable")  # from surely answerable to surely not
     totals = (weights * judged.gains)[:, order].cumsum(axis=1)  # (n_draws, Q): answering up to each question
     best = judged.differences[order][totals.argmax(axis=1)]
     return float(np.where(totals.max(axis=1) > 0, best, 0.0).mean())
 
 
-def threshold_interval(
-    examples: Sequence[Example], predictions: Sequence[Prediction]
-) -> tuple[tuple[float, float], Resampled]:
+def threshold_interval(judged: Judged, titles: Sequence[str]) -> tuple[tuple[float, float], Resampled]:
     """Return the ends of the interval of `steady_threshold`, and the unit of the bootstrap's draws.
 
-    Articles are drawn, or questions where there are fewer than MIN_ARTICLES articles.
+    Articles, by the `titles` of the questions, are drawn, or questions where there are fewer than
+    MIN_ARTICLES articles.
     """
-    judged = Judged.of(examples, predictions)
-    names, units = np.unique([e.title for e in examples], return_inverse=True)
+    names, units = np.unique(titles, return_inverse=True)
     resampled: Resampled = "articles"
     if len(names) < MIN_ARTICLES:
-        units = np.arange(len(examples))
+        units = np.arange(len(titles))
         resampled = "questions"
     n = int(units.max()) + 1
     rng = np.random.default_rng(0)
@@ -232,7 +228,8 @@ def tune(
 ) -> tuple[QASettings, Tuning | None]:
     """Return settings with thresholds and calibration of the examples, and on what they were tuned.
 
-    The strict threshold is the lowest of those of the parts, so that mode strict keeps its share in each.
+    The parts have equal weight, and so have questions with and without an answer (`equal_groups`). The strict
+    threshold is the lowest of those of the parts, so that mode strict keeps its share in each.
     Too few examples leave a threshold that is there as it is; where there is none, they give the balanced
     threshold only. Settings are unchanged, and the tuning is None, without examples.
     """
@@ -242,7 +239,9 @@ def tune(
         return settings, None
     windows = make_windows(examples, tokenizer, settings)
     predictions = predict(examples, windows, run_windows(runtime, windows), settings)
-    tuned = replace(settings, null_threshold=steady_threshold(examples, predictions))
+    groups = equal_groups(*parts)
+    judged = Judged.of(examples, predictions, groups)
+    tuned = replace(settings, null_threshold=steady_threshold(judged))
     if not why_not:
         assert tuned.null_threshold is not None
         left = iter(predictions)
@@ -250,9 +249,9 @@ def tune(
         tuned = replace(
             tuned,
             strict_threshold=min(tuned.null_threshold, *strict),
-            calibration=fit_calibration(examples, predictions),
+            calibration=fit_calibration(examples, predictions, groups),
         )
-    ends, resampled = threshold_interval(examples, predictions)
+    ends, resampled = threshold_interval(judged, [e.title for e in examples])
     return tuned, Tuning(
         n_questions=len(examples),
         n_unanswerable=sum(not has_answer(e) for e in examples),
@@ -275,13 +274,8 @@ def tune_for_bundle(runtime: Runtime, bundle: Bundle) -> tuple[QASettings, Tunin
 def tune_on_files(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, files: Sequence[Path], flag: str
 ) -> tuple[QASettings, Tuning | None]:
-    """Tune on the questions of files, as `tune` does. OptionError, which names `flag`, for too few.
-
-    All files have equal weight: as many questions are taken of each as the shortest has, evenly chosen.
-    """
+    """Tune on the questions of files, as `tune` does. OptionError, which names `flag`, for too few."""
     parts = [read_squad(file) for file in files]
-    n = min(map(len, parts))
-    parts = [[part[i] for i in evenly(len(part), n)] for part in parts]
     for file, part in zip(files, parts, strict=True):
         if why_not := too_few(part):
             raise OptionError(f"{flag} {file}: {why_not}; give more questions")

@@ -7,6 +7,7 @@ from qa.data.squad import Answer, Example
 from qa.evaluation.calibration import (
     calibration_error,
     calibration_scores,
+    equal_groups,
     fit_calibration,
     is_right,
     reliability,
@@ -47,21 +48,23 @@ def test_the_fit_finds_the_temperature_and_the_offset_that_questions_were_drawn_
     n_unanswerable = sum(e.is_impossible for e in examples)
     # Equal weight for both kinds moves the odds of "no answer" by the odds of an answer (Bayes).
     offset = made_by.offset + made_by.temperature * np.log((len(examples) - n_unanswerable) / n_unanswerable)
-    found = fit_calibration(examples, predictions)
+    found = fit_calibration(examples, predictions, equal_groups(examples))
     assert found.temperature == pytest.approx(made_by.temperature, rel=0.15)
     assert found.offset == pytest.approx(offset, abs=0.35)
 
 
 def test_the_fit_does_not_depend_on_the_share_of_unanswerable_questions():
     examples, predictions = drawn(Calibration(4.0, -2.5), 4000)
-    once = fit_calibration(examples, predictions)
+    once = fit_calibration(examples, predictions, equal_groups(examples))
     more = [pair for pair in zip(examples, predictions, strict=True) if pair[0].is_impossible] * 3
-    thrice = fit_calibration([*examples, *(e for e, _ in more)], [*predictions, *(p for _, p in more)])
+    examples, predictions = [*examples, *(e for e, _ in more)], [*predictions, *(p for _, p in more)]
+    thrice = fit_calibration(examples, predictions, equal_groups(examples))
     assert (thrice.temperature, thrice.offset) == pytest.approx((once.temperature, once.offset), abs=0.02)
 
 
 def test_calibrated_probabilities_of_other_questions_hold_and_softmax_scores_do_not():
-    calibration = fit_calibration(*balanced(*drawn(Calibration(4.0, -2.5), 2000)))
+    examples, predictions = balanced(*drawn(Calibration(4.0, -2.5), 2000))
+    calibration = fit_calibration(examples, predictions, equal_groups(examples))
     settings = QASettings(null_threshold=2.5, calibration=calibration)
     examples, predictions = balanced(*drawn(Calibration(4.0, -2.5), 4000, seed=1))
     scores = calibration_scores(examples, predictions, settings)
@@ -105,4 +108,4 @@ def test_the_error_is_the_mean_gap_of_the_bins():
 
 
 def test_questions_without_a_candidate_are_left_out_of_the_fit():
-    assert fit_calibration([UNANSWERABLE], [Prediction((), 0.0)]) == Calibration(1.0, 0.0)
+    assert fit_calibration([UNANSWERABLE], [Prediction((), 0.0)], np.ones(1)) == Calibration(1.0, 0.0)

@@ -13,9 +13,11 @@ from export.onnx.exporter import export
 from export.options import OnnxOptions
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.data.squad import Answer, Example, read_squad
+from qa.evaluation.calibration import equal_groups
 from qa.evaluation.predict import predict, score
 from qa.evaluation.threshold import (
     HELD_OUT_QUESTIONS,
+    Judged,
     hold_out,
     save_held_out,
     steady_threshold,
@@ -154,21 +156,37 @@ def judged(kinds):
     return examples, predictions
 
 
+def weighed(examples, predictions):
+    """The questions of one file, judged."""
+    return Judged.of(examples, predictions, equal_groups(examples))
+
+
+def test_files_weigh_alike_however_many_questions_they_have():
+    """Below 1.5, the small file has all that it can have, and the large one 0.4. Below 5.5, they have 0 and 1."""
+    small = [*[("right", 0.5)] * 10, *[("none", 1.5)] * 10]
+    large = [*[("right", 0.5)] * 400, *[("right", 4.5)] * 600, *[("none", 5.5)] * 1000]
+    examples, predictions = judged([*small, *large])
+    files = (examples[:20], examples[20:])
+    both = steady_threshold(Judged.of(examples, predictions, equal_groups(*files)))
+    assert both == pytest.approx(0.5)
+    assert steady_threshold(weighed(examples, predictions)) == pytest.approx(4.5)
+
+
 def test_both_kinds_weigh_alike_however_many_there_are():
     """Of the answerable a quarter is found below 0, the rest at 2; of the others, half lie at 1 and half at
     3."""
     few = [*[("right", -1.0)] * 50, *[("right", 2.0)] * 150, *[("none", 1.0)] * 10, *[("none", 3.0)] * 10]
     many = [*few, *[("none", 1.0)] * 990, *[("none", 3.0)] * 990]
-    assert steady_threshold(*judged(few)) == pytest.approx(2.0, abs=0.1)
-    assert steady_threshold(*judged(many)) == pytest.approx(2.0, abs=0.1)
+    assert steady_threshold(weighed(*judged(few))) == pytest.approx(2.0, abs=0.1)
+    assert steady_threshold(weighed(*judged(many))) == pytest.approx(2.0, abs=0.1)
     assert score(*judged(many), 0.0)["best_f1_thresh"] == -1.0, "the best for a test of these shares"
 
 
 def test_questions_of_one_kind_are_all_answered_or_leave_the_threshold_at_0():
-    assert 1.0 <= steady_threshold(*judged([("right", 1.0), ("right", 2.0), ("wrong", 3.0)])) <= 2.0
-    assert steady_threshold(*judged([("none", -2.0), ("none", 1.0)])) == 0.0
+    assert 1.0 <= steady_threshold(weighed(*judged([("right", 1.0), ("right", 2.0), ("wrong", 3.0)]))) <= 2.0
+    assert steady_threshold(weighed(*judged([("none", -2.0), ("none", 1.0)]))) == 0.0
     examples, _ = judged([("right", 1.0), ("none", 2.0)])
-    assert steady_threshold(examples, [Prediction((), 0.0)] * 2) == 0.0, "nothing to answer with"
+    assert steady_threshold(weighed(examples, [Prediction((), 0.0)] * 2)) == 0.0, "nothing to answer with"
 
 
 def test_the_strict_threshold_answers_a_twentieth_of_the_unanswerable():
@@ -197,12 +215,15 @@ def test_the_interval_holds_the_threshold_and_narrows_with_more_articles():
     widths = []
     for n_articles in (10, 80):
         examples, predictions = asked(n_articles)
-        (low, high), resampled = threshold_interval(examples, predictions)
+        (low, high), resampled = threshold_interval(
+            weighed(examples, predictions), [e.title for e in examples]
+        )
         assert resampled == "articles"
-        assert low < steady_threshold(examples, predictions) < high
+        assert low < steady_threshold(weighed(examples, predictions)) < high
         widths.append(high - low)
     assert widths[1] < widths[0]
-    assert threshold_interval(*judged([("right", 1.0), ("none", 2.0)] * 9))[1] == "questions"
+    few = weighed(*judged([("right", 1.0), ("none", 2.0)] * 9))
+    assert threshold_interval(few, [""] * 18)[1] == "questions"
 
 
 def test_the_threshold_moves_less_with_the_questions_than_the_highest_point():
@@ -219,7 +240,7 @@ def test_the_threshold_moves_less_with_the_questions_than_the_highest_point():
         )
         differences = np.where(kinds == "none", 0.5, -0.5) + 2 * ability
         examples, predictions = judged(zip(kinds, differences.tolist(), strict=True))
-        steady.append(steady_threshold(examples, predictions))
+        steady.append(steady_threshold(weighed(examples, predictions)))
         highest.append(score(examples, predictions, 0.0)["best_f1_thresh"])
     assert np.std(steady) < 0.8 * np.std(highest)
 

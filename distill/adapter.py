@@ -1,7 +1,7 @@
 """Make a large model again from its pre-trained encoder and an adapter of a few megabytes.
 
     python recipes/fetch_mpnet.py runs/mpnet
-    python -m distill.adapter --adapter models/teacher-everyday-adapter --encoder runs/mpnet --out runs/teacher
+    python -m distill.adapter --adapter models/teacher-everyday-adapter --encoder runs/mpnet --out runs/large
 
 Training an encoder with `distill.finetune --lora-rank` writes adapter.safetensors beside the weights. An
 adapter is that bundle without model.safetensors. The model made here is the trained one, bit for bit: its

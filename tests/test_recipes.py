@@ -53,6 +53,11 @@ RECIPES = {
         {**FILES, "TEACHER": "runs/teacher", "SEEDS": "0 1"},
         {"distill.unlabelled", "distill.run", "benchmarks.compare", "benchmarks.differences", MOVE},
     ),
+    "everyday": (
+        ("rows",),
+        {**FILES, "TEACHER": "runs/teacher", "SEEDS": "0 1"},
+        {"distill.unlabelled", "distill.run", "export.tune", "benchmarks.compare", "benchmarks.differences"},
+    ),
     "thesis": (
         ("rows",),
         {**FILES, "TEACHER": "runs/teacher", "SHARE": "0.5", "ALPHA": "0.25", "SEEDS": "0 1"},

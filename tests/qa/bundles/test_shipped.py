@@ -24,7 +24,7 @@ from qa import load
 from qa.ask import AskOptions, ask
 from qa.base import shipped
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import CARD, MANIFEST, copy_bundle, open_bundle
+from qa.bundles.bundle import CARD, copy_bundle, open_adapter, open_bundle
 from qa.bundles.hf_import import output_beside
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions
@@ -32,21 +32,20 @@ from qa.data.squad import read_squad
 from qa.reader import Reader
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-LIMIT_MB = 70
+LIMIT_MB = 60
 PASSAGE = (
     "Apollo 11 was launched on July 16, 1969, and landed on the Moon four days later. Neil Armstrong and "
     "Buzz Aldrin walked on "
     "its surface while Michael Collins stayed in orbit around it. They returned to Earth on July 24."
 )
 FOLDERS = sorted(path.parent for path in shipped.FOLDER.glob("*/manifest.json"))
-ADAPTERS = [path for path in FOLDERS if not any(path.glob("model.*"))]
-BUNDLES = [path for path in FOLDERS if path not in ADAPTERS]
-TAUGHT_BY = {"teacher": "teacher-mpnet-adapter", "student": "teacher-everyday-adapter"}
+LARGE = shipped.FOLDER / "teacher-everyday-adapter"
+BUNDLES = [path for path in FOLDERS if path != LARGE]
 
 
 def test_every_file_is_the_one_that_was_released():
     assert {path.name for path in BUNDLES} == {"teacher", "student", "student-tflite-int8"}
-    assert {path.name for path in ADAPTERS} == set(TAUGHT_BY.values())
+    assert LARGE in FOLDERS
     files = {str(path.relative_to(shipped.FOLDER)): path.read_bytes() for path in shipped.FOLDER.glob("*/*")}
     listed = dict(
         reversed(line.split("  ")) for line in (shipped.FOLDER / "SHA256SUMS").read_text().splitlines()
@@ -55,11 +54,12 @@ def test_every_file_is_the_one_that_was_released():
     assert sum(map(len, files.values())) < LIMIT_MB * 1e6
 
 
-def test_large_teachers_taught_teacher_and_student_and_the_file_was_made_of_the_student():
+def test_the_large_teacher_taught_the_student_and_the_file_was_made_of_the_student():
+    """What the large teacher was before it learnt everyday text taught the small one."""
     made = {path.name: open_bundle(path) for path in BUNDLES}
-    for name, adapter in TAUGHT_BY.items():
-        large = hashlib.sha256((shipped.FOLDER / adapter / MANIFEST).read_bytes()).hexdigest()
-        assert large in made[name].manifest.taught_by
+    large = open_adapter(LARGE)
+    assert large.sha256 in made["student"].manifest.taught_by
+    assert {before.sha256 for before in large.manifest.ancestors} & set(made["teacher"].manifest.taught_by)
     assert made["student-tflite-int8"].manifest.ancestors[0].sha256 == made["student"].sha256
     for bundle in made.values():
         assert bundle.settings.null_threshold is not None
@@ -68,15 +68,13 @@ def test_large_teachers_taught_teacher_and_student_and_the_file_was_made_of_the_
 
 
 @pytest.mark.system
-def test_the_adapters_make_the_large_teachers_of_what_is_downloaded(tmp_path):
+def test_the_adapter_makes_the_large_teacher_of_what_is_downloaded(tmp_path):
     script = ROOT / "recipes" / "fetch_mpnet.py"
     subprocess.run([sys.executable, str(script), str(tmp_path / "mpnet")], check=True, cwd=tmp_path)
-    for folder in ADAPTERS:
-        out = tmp_path / folder.name
-        teacher = add_adapter(AdapterOptions(adapter=folder, encoder=str(tmp_path / "mpnet"), out=out))
-        assert teacher.manifest.parameters.total > 100e6
-        answers = load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE)
-        assert "Collins" in answers.text
+    options = AdapterOptions(adapter=LARGE, encoder=str(tmp_path / "mpnet"), out=tmp_path / "large")
+    teacher = add_adapter(options)
+    assert teacher.manifest.parameters.total > 100e6
+    assert "Collins" in load(teacher.path).answer("Who stayed in orbit around the Moon?", PASSAGE).text
 
 
 @pytest.mark.parametrize("path", BUNDLES, ids=lambda path: path.name)

@@ -12,7 +12,7 @@
 #   the files on emulated phone CPUs; `large-teacher` trains MPNet, which `models` includes; `choice` scores what the
 #   student was chosen from; `further` trains teacher and student on, which gained nothing, and scores them.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
-#   estimated fifteen hours there. A stopped run continues. In models/, the bundles that needed today's large teacher were
+#   estimated fifteen hours there. A stopped run continues. For models/, teacher-mpnet and what it taught were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
 #   on one. One GPU needs PROCESSES=1.
 #   To measure the released models, copy models/ to $(OUT)/models first. Then nothing is trained except the int4 file, for
@@ -85,7 +85,7 @@ $(OUT)/retaught/student: | $(OUT)/first-teacher $(OUT)/teacher-mpnet
 $(RELEASED)/teacher: | $(OUT)/retaught/student
 	$(RUN) -m compress.cast --model $(OUT)/retaught/student --weights int8-weights --eval-data $(DEV) --out $(RELEASED)/teacher
 
-# The student first learns from two fifths of the questions, with int8 QAT. The large teacher's logits are computed once
+# The student first learns from two fifths of the questions, with int8 QAT. A large teacher's logits are computed once
 # and lie in a cache; training loads no teacher.
 $(OUT)/part.json:
 	$(STORE)

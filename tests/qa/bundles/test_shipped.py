@@ -55,7 +55,7 @@ def test_every_file_is_the_one_that_was_released():
 
 
 def test_the_large_teacher_taught_the_student_and_the_file_was_made_of_the_student():
-    """What the large teacher was before it learnt everyday text taught the small one."""
+    """The small teacher learnt from what the large one was before everyday text."""
     made = {path.name: open_bundle(path) for path in BUNDLES}
     large = open_adapter(LARGE)
     assert large.sha256 in made["student"].manifest.taught_by

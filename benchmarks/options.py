@@ -5,9 +5,8 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.measure.command_line import flag_name
 from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
-from qa.base.cli import check_option
+from qa.base.cli import check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.data.datasets import EMBEDDED
@@ -86,7 +85,7 @@ class CompareOptions:
             target, refused = "--report", REFUSED["--report"]
         for option in fields(self):
             if option.name in refused and getattr(self, option.name) != option.default:
-                raise OptionError(f"{flag_name(option.name)} cannot be combined with {target}")
+                raise OptionError(f"{flag_of(option.name)} cannot be combined with {target}")
 
     def _check_values(self) -> None:
         for lengths in self.lengths:

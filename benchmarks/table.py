@@ -18,8 +18,8 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.results.files import read_results
-from benchmarks.results.rows import AnyResult, Data
+from benchmarks.results.files import results_of
+from benchmarks.results.rows import Data
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
@@ -74,7 +74,7 @@ class TableOptions:
 
 def print_tables(options: TableOptions) -> str:
     """Print the tables, or write them into a file. Return them as text."""
-    results = chosen_results(options)
+    results = results_of(options.rows, options.models or ())
     collected = collect(results, newest_order([r for r in results if _is_of(r.data, options.data)]))
     groups = [group for group in collected if _is_of(group.newest.data, options.data)]
     tables = view_tables(groups, options.view)
@@ -90,17 +90,6 @@ def print_tables(options: TableOptions) -> str:
     if options.steps is not None:
         write_waterfall(groups, options.models, options.steps)
     return show(tables, options.write, options.name or options.view)
-
-
-def chosen_results(options: TableOptions) -> list[AnyResult]:
-    """Return the results of the chosen models."""
-    results = [result for path in options.rows for result in read_results(path)]
-    if options.models is not None:
-        known = sorted({r.model for r in results})
-        unknown = sorted(set(options.models) - set(known))
-        check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
-        results = [r for r in results if r.model in options.models]
-    return results
 
 
 def _is_of(data: Data | None, name: str | None) -> bool:

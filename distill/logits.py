@@ -8,10 +8,11 @@ loads the teacher again. A stopped run continues. Several processes share the wo
 """
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from distill.training.options import PRECISIONS
-from qa.base.cli import check_choice, check_option
+from qa.base.cli import changed, check_choice, check_option, flag_of
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
@@ -87,8 +88,11 @@ def compute_logits(options: LogitsOptions) -> None:
         size = (logits.known.nbytes + logits.logits.nbytes) / 1e6
         print(f"{logits.folder}: logits of {n_known:,} of {len(windows):,} windows, {size:.1f} MB")
         models = ("--teacher", options.teacher, "--student", options.model)
+        read = ((flag_of(name), value) for name, value in changed(options, ("cache", "precision")).items())
         out = output_beside(options.model, "distilled")
-        say_next("distill", *models, "--data", options.data, "--hidden-weight", 0, "--out", out)
+        say_next(
+            "distill", *models, "--data", options.data, "--hidden-weight", 0, *chain(*read), "--out", out
+        )
 
 
 if __name__ == "__main__":

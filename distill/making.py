@@ -19,6 +19,7 @@ from distill.training.trainer import Trainer
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import write_whole
 from qa.base.journal import lock
+from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
 from qa.bundles.trained_on import TrainedOn, overlap_line
@@ -86,6 +87,7 @@ class Making:
         check_inputs(bundle, options, models)
         checkpoint = work_folder(out) / CHECKPOINT
         checkpoint.unlink(missing_ok=True)  # of a run that was killed once the bundle was there
+        say_if_not_scored(bundle, options.eval_data)
         return cls(out, options, stage, bundle)
 
     @property
@@ -196,6 +198,14 @@ def refuse_unless_resumed(out: Path, resume: bool) -> None:
 def work_folder(out: Path) -> Path:
     """Return the folder of the checkpoint and the curves of the bundle `out`."""
     return out.parent / "training" / out.name
+
+
+def say_if_not_scored(bundle: Bundle, eval_data: str | None) -> None:
+    """Say on stderr that a finished bundle has no score on data that its run was not given."""
+    recorded = (bundle.manifest.config or {}).get("eval_data")
+    if eval_data is not None and Path(eval_data).name != Path(recorded or "").name and is_first_process():
+        print(f"--eval-data {eval_data}: the run had finished, so nothing is scored", file=sys.stderr)
+        say_next("evaluate", "--data", eval_data, "--model", bundle.path)
 
 
 def is_first_process() -> bool:

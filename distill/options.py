@@ -8,8 +8,8 @@ from tyro.conf import arg
 
 from distill.prune_plan.options import PruningOptions
 from distill.thesis_settings import RECIPES, find_recipe
-from distill.training.options import DistillationWeights, TrainingOptions, flag_of
-from qa.base.cli import check_exclusive, check_option
+from distill.training.options import INFINITY, DistillationWeights, TrainingOptions
+from qa.base.cli import changed, check_exclusive, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
 from qa.base.help import EXPERT, Expert
@@ -151,8 +151,8 @@ class FinetuneOptions(StageOptions, WindowOptions):
         else:
             check_head(self.head or DEFAULT_HEAD, self.activation)
         if self.adapter is not None:
-            for name in ("head", "layers"):
-                check_exclusive(getattr(self, name) is not None, f"--{name}", "--adapter, which has its own")
+            for name in changed(self, ("head", "layers", "activation")):
+                check_exclusive(True, f"--{name}", "--adapter, which has its own")
             check_option(self.lora_rank > 0, "--lora-rank", self.lora_rank, "the rank of --adapter")
         check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
         self.window_settings(QASettings())
@@ -219,10 +219,12 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         for name in ("student", "student_encoder", "student_layers"):
             both = getattr(self, name) is not None and self.names_width
             check_exclusive(both, flag_of(name), "--keep-... or --target-mb")
-        for name in ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation"):
-            if self.teacher_encoder is None and getattr(self, name) != getattr(type(self), name):
-                raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
+        of_new_teacher = ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation")
+        for name in changed(self, of_new_teacher if self.teacher_encoder is None else ()):
+            raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
         self.check_pruning_options()
+        for name in changed(self, () if self.prunes else ["importance_windows"]):
+            raise OptionError(f"{flag_of(name)} needs a student that is the pruned teacher")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
         both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
@@ -233,12 +235,20 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         self.window_settings(QASettings())
         self.training()
         if self.teacher_encoder is not None:
+            rate = self.teacher_learning_rate
+            check_option(0 < rate < 1, "--teacher-learning-rate", rate, "in (0, 1)")
+            passes = self.teacher_epochs
+            check_option(0 < passes < INFINITY, "--teacher-epochs", passes, "above 0 and finite")
             self.teacher_options()
 
     @property
     def prunes(self) -> bool:
         """True where the student is the teacher with fewer heads and neurons."""
         return self.student is None and self.student_encoder is None and self.student_layers is None
+
+    def student_as_given(self) -> dict[str, Any]:
+        """Return the options that decide the student before training, but those at their defaults."""
+        return changed(self, ["student_head", *(field.name for field in fields(PruningOptions))])
 
     def training(self) -> TrainingOptions:
         """Return the recipe with the flags that override it, for the student."""

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from distill.training.options import flag_of
+from qa.base.cli import flag_of
 from qa.base.errors import BundleError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle

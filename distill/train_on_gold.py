@@ -16,12 +16,13 @@ from distill.student import (
 )
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
-from qa.base.cli import check_option
+from qa.base.cli import check_exclusive, check_option
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
-from qa.bundles.bundle import MANIFEST, Bundle, open_adapter, open_bundle
+from qa.bundles.bundle import MANIFEST, Bundle, open_adapter
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
+from qa.bundles.next_export import can_be_pruned, say_next_export
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
@@ -35,8 +36,11 @@ def finetune(options: FinetuneOptions) -> Bundle:
     bundle = finetuned(options)
     if is_first_process():
         print(summary(bundle), flush=True)
-        out = output_beside(bundle.path, "distilled")
-        say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", out)
+        if can_be_pruned(bundle):
+            out = output_beside(bundle.path, "distilled")
+            say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", out)
+        else:
+            say_next_export(bundle)
     return bundle
 
 
@@ -48,6 +52,12 @@ def finetuned(options: FinetuneOptions) -> Bundle:
     start = starting_point(options)
     splits = load_splits(options.data, options.eval_data, start.parent)
     windows = training_windows(splits, load_tokenizer(start.tokenizer), start.settings)
+    depends_on = {
+        "start": start.sha256,
+        "data": file_sha256(splits.train_file),
+        "dropout": options.dropout,
+        **({"head": options.head} if options.head else {}),  # stopped runs of earlier versions have none
+    }
     trainer = Trainer(
         start.model,
         windows,
@@ -55,7 +65,7 @@ def finetuned(options: FinetuneOptions) -> Bundle:
         options.training(),
         making.work,
         options.out.name,
-        {"start": start.sha256, "data": file_sha256(splits.train_file), "dropout": options.dropout},
+        depends_on,
         adapter=start.adapter,
     )
     trainer.train(options.resume)
@@ -75,11 +85,11 @@ def starting_point(options: FinetuneOptions) -> Start:
             options.layers <= n_layers, "--layers", options.layers, f"at most the {n_layers} of --model"
         )
         model = student_from_layers(model, options.layers, seed=options.seed)
+    if options.head is not None and options.standalone:
+        model = standalone_student(options.head, model, load_tokenizer(start.tokenizer), options.seed)
     disable_attention_dropout(model)
     if not options.dropout:
         disable_dropout(model)
-    if options.head is not None and options.standalone:
-        model = standalone_student(options.head, model, load_tokenizer(start.tokenizer), options.seed)
     model.check_windows(start.settings)
     return replace(start, model=model)
 
@@ -100,6 +110,11 @@ def bundle_start(options: FinetuneOptions) -> Start | None:
     parent = open_parent(options.model)
     if parent is None:
         return None
+    check_exclusive(
+        options.head is None and options.activation != FinetuneOptions.activation,
+        "--activation",
+        f"--model {options.model}, which keeps its head; give --head",
+    )
     model = QAModel.from_pretrained(parent.path)
     if options.head is not None and not options.standalone:
         model = QAModel(model.encoder, options.head, options.activation, options.seed)
@@ -123,8 +138,7 @@ def adapter_start(options: FinetuneOptions) -> Start:
 
 def open_parent(name: str) -> Bundle | None:
     """Open the bundle to train on, or that of a checkpoint with a head; return None for an encoder."""
-    if (Path(name) / MANIFEST).is_file():
-        return open_bundle(Path(name), format="pytorch")
-    if name == MINILM or head_labels(checkpoint_folder(name)) is None:
+    is_bundle = (Path(name) / MANIFEST).is_file()
+    if not is_bundle and (name == MINILM or head_labels(checkpoint_folder(name)) is None):
         return None
-    return open_model(name)
+    return open_model(name, format="pytorch")

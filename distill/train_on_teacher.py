@@ -67,7 +67,7 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
         sample = sample_labelled(windows, options.importance_windows, options.seed)
         width = prune_by_importance(start.model, teacher.model, sample, options, work=making.work)
         made = Made(width=width)
-    depends_on = {"student": start.sha256}
+    depends_on = {"student": start.sha256, **options.student_as_given()}
     trainer = distillation_trainer(
         start.model, teacher, windows, splits, options, making.work, "student", depends_on
     )
@@ -85,7 +85,8 @@ def teacher_and_data(options: DistillOptions, parent: Bundle | None) -> tuple[Te
     """
     path = given_teacher(options)
     given = open_model(path, format="pytorch") if path else None
-    splits = load_splits(options.data, options.eval_data, parent or given, unlabelled=given is not None)
+    teacher_labels = given is not None and not options.weights().gold_only
+    splits = load_splits(options.data, options.eval_data, parent or given, unlabelled=teacher_labels)
     if given is None:
         check_plan(options, parent)
         given = finetuned(options.teacher_options())

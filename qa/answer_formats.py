@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from qa.reader import Answer, Reading
 SNIPPET_SIDE = 60  # characters of the passage shown on each side of an answer
 ANSWER_LENGTH = 300  # characters; 30 tokens can be longer, since a token has no limit
 N_ALTERNATIVES = 3
+UTF_8 = ("utf-8", "utf8")
 ALTERNATIVE_LENGTH = 50
 LEAST_SHOWN = 0.002  # probability of another answer that is worth a look
 
@@ -21,7 +23,8 @@ def as_json(
     """Return the results of a call, each with what its questions share; times are sums over all of them.
 
     `score` is null without an answer. `n_best` holds the answer and those from other places, without the
-    option "no answer". `start` and `end` count in the text of the file.
+    option "no answer". `start` and `end` count in the text of the file. Characters that standard output may
+    lack are escaped.
     """
     shared = shared | {
         "tokenize_ms": reading.tokenize_ms,
@@ -29,7 +32,10 @@ def as_json(
         "decode_ms": reading.decode_ms,
     }
     results = [_values(reading, n, question, texts) | shared for n, question in enumerate(questions)]
-    return json.dumps(results if len(results) > 1 else results[0], indent=indent, ensure_ascii=False)
+    has_all_characters = sys.stdout is not None and (sys.stdout.encoding or "").lower() in UTF_8
+    return json.dumps(
+        results if len(results) > 1 else results[0], indent=indent, ensure_ascii=not has_all_characters
+    )
 
 
 def _values(reading: Reading, number: int, question: str, texts: Texts) -> dict[str, Any]:

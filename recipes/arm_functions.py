@@ -113,7 +113,9 @@ def main(bundle: str, cpu: str, tokens: str) -> None:
             tokens,
             str(maps),
         ]
-        subprocess.run(command, env=environment, cwd=ROOT, check=True)
+        status = subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode
+        if status:
+            raise OptionError(f"{bundle}: no window of {tokens} tokens ran on {cpu} (exit status {status})")
         counts = count_by_function(blocks.read_text(), maps.read_text())
     total = sum(counts.values())
     print(f"{total / 1e6:8.2f} M instructions for {tokens} tokens on {cpu}")

@@ -78,4 +78,4 @@ rows: models $(OUT)/start $(OUT)/dev.json
 	$(MAKE) -f $(RECIPE) differences
 
 differences:
-	$(foreach data,$(OUT)/dev.json everyday,$(RUN) -m benchmarks.differences $(OUT)/rows.jsonl --data $(data) --baseline gold --models start $(ARMS) && )true
+	$(foreach data,$(OUT)/dev.json everyday,$(foreach baseline,start gold,$(RUN) -m benchmarks.differences $(OUT)/rows.jsonl --data $(data) --baseline $(baseline) --models $(ARMS) && ))true

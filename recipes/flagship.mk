@@ -6,16 +6,18 @@
 #   make -f recipes/flagship.mk arm TRAIN=... DEV=...
 #   make -f recipes/flagship.mk choice TRAIN=... DEV=...
 #   make -f recipes/flagship.mk further TRAIN=... DEV=...
+#   make -f recipes/flagship.mk wide TRAIN=... DEV=...
 #
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
 #   precisions, one of them int4, and measures all on SQuAD 2.0 and on everyday text (`scores`, then `times`); `arm` runs
 #   the files on emulated phone CPUs; `large-teacher` trains MPNet, which `models` includes; `choice` scores what the
-#   student was chosen from; `further` trains teacher and student on, which gained nothing, and scores them.
+#   student was chosen from; `further` trains teacher and student on, which gained nothing, and scores them;
+#   `wide` trains the small teacher the same way for an int4 file.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
 #   estimated fifteen hours there. A stopped run continues. For models/, teacher-mpnet and what it taught were
 #   trained on a GPU by a script that called the same training loops (docs/results/flagship.md); this recipe has not run
 #   on one. One GPU needs PROCESSES=1.
-#   To measure the released models, copy models/ to $(OUT)/models first. Then nothing is trained except the int4 file, for
+#   To measure the released models, copy models/ to $(OUT)/models first. Then `rows` and `arm` train only the int4 file, for
 #   a tenth of a pass; the large teacher is made of its adapter.
 # Needs: make install and SQuAD 2.0 as files; for `times` make toolchains and an idle machine; for `arm`
 #   benchmarks/measure/arm64_python.sh.
@@ -39,7 +41,7 @@ include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RELEASED := $(OUT)/models
 
-.PHONY: models rows scores times arm choice further forms large-teacher
+.PHONY: models rows scores times arm choice further wide forms large-teacher
 
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
 # interruption. Every manifest names its parents by hash; the list is for readers.
@@ -139,11 +141,11 @@ $(OUT)/mix.json:
 	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions 8000 --add everyday --out $@
 
 LOGITS := $(EACH) -m distill.logits --data $(OUT)/mix.json --cache $(OUT)/cache
-TAUGHT := $(RUN) -m compress.qat --data $(OUT)/mix.json --cache $(OUT)/cache --hidden-weight 0 --temperature 2 --quantize int8 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32
+TAUGHT := $(RUN) -m compress.qat --data $(OUT)/mix.json --cache $(OUT)/cache --hidden-weight 0 --temperature 2 --calibration-windows 0 --learning-rate 2e-4 --batch-size 32
 
 $(OUT)/student-taught: | $(OUT)/mix.json $(OUT)/teacher-everyday $(OUT)/student-half
 	$(LOGITS) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday
-	$(TAUGHT) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday --epochs 1 --out $@ --resume
+	$(TAUGHT) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday --quantize int8 --epochs 1 --out $@ --resume
 
 # The mean of all three has learnt most of one kind of text, and forgotten little of the other.
 $(OUT)/student-mean: | $(OUT)/student-taught
@@ -263,7 +265,7 @@ $(OUT)/teacher-everyday-further: | $(OUT)/mix-further.json $(RELEASED)/teacher-e
 
 $(OUT)/student-taught-further: | $(OUT)/mix.json $(OUT)/teacher-everyday-further $(OUT)/student-mean
 	$(LOGITS) --model $(OUT)/student-mean --teacher $(OUT)/teacher-everyday-further
-	$(TAUGHT) --model $(OUT)/student-mean --teacher $(OUT)/teacher-everyday-further --alpha 0.3 --epochs 2 --out $@ --resume
+	$(TAUGHT) --model $(OUT)/student-mean --teacher $(OUT)/teacher-everyday-further --quantize int8 --alpha 0.3 --epochs 2 --out $@ --resume
 
 $(OUT)/student-mean-further: | $(OUT)/student-taught-further
 	$(RUN) -m distill.average --models $(OUT)/student-mean $(OUT)/student-taught-further --out $@
@@ -274,6 +276,20 @@ $(OUT)/student-mean-of-four: | $(OUT)/student-taught-further
 further: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-taught-further student-mean-further student-mean-of-four) | $(RELEASED)/student
 	$(call on_held_out,$^)
 	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(EVERYDAY_HELD_OUT) --rows $(OUT)/choice.jsonl --skip-latency
+
+# Not released: the small teacher, which has all heads and neurons of MiniLM-L6, trained the same way for a file in int4.
+$(OUT)/wide: | $(RELEASED)/teacher
+	$(RUN) -m compress.embeddings --model $(RELEASED)/teacher --embeddings pq4 --data $(TRAIN) --out $@
+
+$(OUT)/student-wide: | $(OUT)/mix.json $(OUT)/teacher-everyday-further $(OUT)/wide
+	$(LOGITS) --model $(OUT)/wide --teacher $(OUT)/teacher-everyday-further
+	$(TAUGHT) --model $(OUT)/wide --teacher $(OUT)/teacher-everyday-further --quantize int4 --alpha 0.3 --epochs 2 --out $@ --resume
+
+$(OUT)/choice/student-wide-tflite-int4: | $(OUT)/student-wide
+	$(RUN) -m export.tflite --model $(OUT)/student-wide --quantize int4 --out $@
+
+wide: $(OUT)/choice/student-wide-tflite-int4 | $(RELEASED)/student
+	$(call on_held_out,$^)
 
 # All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
 # every length.

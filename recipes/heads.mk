@@ -35,6 +35,10 @@ DATA := TRAIN DEV
 DECIDING := TRAIN DEV QUESTIONS ENCODER LAYERS EPOCHS LEARNING_RATE STANDALONE_RATE BATCH_SIZE FINETUNE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
+ifeq ($(filter $(BASELINE),$(HEADS)),)
+$(error $(RECIPE): BASELINE=$(BASELINE) is none of HEADS; give one of $(HEADS))
+endif
+
 FIRST := $(firstword $(SEEDS))
 MODELS := $(HEADS:%=%-seed$(FIRST)) $(foreach seed,$(wordlist 2,$(words $(SEEDS)),$(SEEDS)),$(REPEAT:%=%-seed$(seed)))
 STANDALONE := bidaf qanet

@@ -14,8 +14,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModel, BertConfig, DistilBertConfig
 
-from qa.base.cli import fail
-from qa.base.errors import PocketQAError
+from qa.base.cli import errors_on_one_line
 from qa.base.shipped import STUDENT, shipped
 
 # Defaults of transformers are the sizes of these two.
@@ -40,7 +39,5 @@ def main(name: str, out: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in CONFIGS:
         raise SystemExit(f"usage: python recipes/random_encoder.py {{{','.join(CONFIGS)}}} OUT")
-    try:
+    with errors_on_one_line():
         main(sys.argv[1], Path(sys.argv[2]))
-    except (PocketQAError, OSError) as error:
-        fail(error)

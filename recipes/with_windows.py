@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 
 from distill.save import derive
-from qa.base.cli import fail
-from qa.base.errors import PocketQAError
+from qa.base.cli import errors_on_one_line
 from qa.bundles.bundle import Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
@@ -33,7 +32,5 @@ def main(model: Path, max_length: int, out: Path) -> Bundle:
 if __name__ == "__main__":
     if len(sys.argv) != 4 or not sys.argv[2].isdecimal():
         raise SystemExit("usage: python recipes/with_windows.py BUNDLE MAX_LENGTH OUT")
-    try:
+    with errors_on_one_line():
         main(Path(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
-    except (PocketQAError, OSError) as error:
-        fail(error)

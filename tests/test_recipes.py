@@ -31,7 +31,7 @@ WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to c
 MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
     "flagship": (
-        ("rows", "arm", "choice", "large-teacher"),
+        ("rows", "arm", "choice", "wide", "large-teacher"),
         {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
         {
             *("distill.unlabelled", "distill.finetune", "distill.logits", "distill.run", "compress.qat"),
@@ -125,6 +125,7 @@ def steps(request, tmp_path_factory):
     [
         ("heads", {"HEAD": "linear"}, "heads.mk: no variable HEAD; give one of OUT HEADS"),
         ("heads", {"TRAIN": "absent.json"}, "heads.mk: absent.json: no such file"),
+        ("heads", {"HEADS": "pointer"}, "heads.mk: BASELINE=linear is none of HEADS; give one of pointer"),
         ("football", {"DEV": "dev.json"}, "football.mk: TRAIN is not given; add TRAIN=FILE"),
         ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
         ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),

@@ -7,10 +7,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-
-def flag_name(option: str) -> str:
-    """Return the flag of an option's field."""
-    return "--" + option.replace("_", "-")
+from qa.base.cli import flag_of
 
 
 def relative(value: Any) -> str:
@@ -28,7 +25,7 @@ def command_line_of(script: str, config: Any, positional: str = "") -> str:
         value = getattr(config, option.name)
         if option.default is MISSING or value != option.default:
             values = value if isinstance(value, tuple) else (value,)
-            flag = [] if option.name == positional else [flag_name(option.name)]
+            flag = [] if option.name == positional else [flag_of(option.name)]
             words += [*flag, *(relative(each) for each in values if each is not True)]
     return shlex.join(words)
 

@@ -75,7 +75,8 @@ class Run:
     def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
         """Return the windows of all examples; bundles of the same tokenizer and settings share them."""
         tokenizer_sha256 = bundle.manifest.files.get("tokenizer.json")
-        key = f"{tokenizer_sha256} {replace(settings, null_threshold=None)}"
+        cut = replace(settings, null_threshold=None, strict_threshold=None, calibration=None)
+        key = f"{tokenizer_sha256} {cut}"
         if key not in self._windows:
             self._windows[key] = make_windows(self.examples, bundle.tokenizer, settings)
         return self._windows[key]

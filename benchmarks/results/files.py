@@ -2,12 +2,13 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
 
 from benchmarks.results.rows import AnyResult, Failure
+from qa.base.cli import check_option
 from qa.base.errors import OptionError, PocketQAError
 from qa.base.files import check_new_file
 
@@ -70,6 +71,15 @@ def read_results(path: Path) -> list[AnyResult]:
     if faults:
         raise faults[0]
     return results
+
+
+def results_of(paths: Sequence[Path], models: Collection[str]) -> list[AnyResult]:
+    """Read the results of `models`, or of all models where none is named; OptionError for one without any."""
+    results = [result for path in paths for result in read_results(path)]
+    known = sorted({r.model for r in results})
+    unknown = sorted(set(models) - set(known))
+    check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
+    return [r for r in results if not models or r.model in models]
 
 
 def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:

@@ -5,8 +5,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from distill.training.options import flag_of
-from qa.base.cli import check_choice, check_exclusive, check_option
+from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.help import EXPERT, Expert
 from qa.formats.precision import INTEGER_BITS, TABLE_FORMS
@@ -50,9 +49,9 @@ class PruningOptions:
         check_choice("--target-quantize", self.target_quantize, INTEGER_BITS)
         if self.target_embeddings is not None:
             check_choice("--target-embeddings", self.target_embeddings, TABLE_FORMS)
-        for name in ("target_quantize", "target_embeddings"):
-            if self.target_mb is None and getattr(self, name) != getattr(type(self), name):
-                raise OptionError(f"{flag_of(name)} needs --target-mb, whose file it describes")
+        of_file = ("target_quantize", "target_embeddings")
+        for name in changed(self, of_file if self.target_mb is None else ()):
+            raise OptionError(f"{flag_of(name)} needs --target-mb, whose file it describes")
         n_windows = self.importance_windows
         check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
 

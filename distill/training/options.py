@@ -67,11 +67,6 @@ class DistillationWeights:
         return self.alpha == 1 and self.hidden_weight == 0
 
 
-def flag_of(name: str) -> str:
-    """Return the command line's name of an option."""
-    return "--" + name.replace("_", "-")
-
-
 def check_seed(seed: int) -> None:
     """Raise OptionError unless torch takes the seed."""
     check_option(0 <= seed < 2**63, "--seed", seed, "at least 0 and below 2**63")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distill.unlabelled.manners import noisy, typed
-from qa.base.cli import check_option
+from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError, first_few
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import in_runs, say_next
@@ -58,10 +58,12 @@ class UnlabelledOptions:
             name: getattr(self, name) for name in ("passages", "same_kind", "reworded", "typed", "noisy")
         }
         for name, value in counts.items():
-            check_option(value >= 0, f"--{name.replace('_', '-')}", value, "at least 0")
+            check_option(value >= 0, flag_of(name), value, "at least 0")
         others = "at least 1 where --same-kind, --reworded, --typed and --noisy are 0"
         check_option(sum(counts.values()) > 0, "--passages", self.passages, others)
         check_option(0 < self.share <= 1, "--share", self.share, "in (0, 1]")
+        for name in changed(self, () if self.reworded else ("share", "model")):
+            raise OptionError(f"--{name} needs --reworded, whose words it decides")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
         check_writable(self.out, "--out")
         check_not_an_input(self.out, "--out", [Path(self.data)])

@@ -134,5 +134,5 @@ class Sensitivity:
                 return left
         raise ParityError(
             f"--max-drop {max_drop:g}: F1 falls by {drop:.2f} points even with all layers in fp32; allow "
-            "more, or store the embedding table in more bits with --embeddings int8; no file was kept"
+            "more, or store a smaller embedding table than int8 with --embeddings int8; no file was kept"
         )

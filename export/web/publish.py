@@ -4,6 +4,7 @@ import hashlib
 import json
 import shlex
 import shutil
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -112,6 +113,6 @@ def publish(options: WebOptions) -> Path:
     size = sum(path.stat().st_size for path in files.values())
     print(f"{out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
     print("serve it from any static host over https, or on this machine")
-    command = ("python", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(out), "8000")
+    command = (sys.orig_argv[0], "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(out), "8000")
     print(f"next: {shlex.join(command)}")
     return out

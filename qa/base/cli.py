@@ -5,7 +5,7 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -148,6 +148,17 @@ def _check_arguments(arguments: Sequence[str]) -> None:
             raise OptionError(
                 f"{argument!a}: is not UTF-8; give it, or the file it names, another name"
             ) from None
+
+
+def flag_of(option: str) -> str:
+    """Return the flag of an option's field."""
+    return "--" + option.replace("_", "-")
+
+
+def changed(options: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return those of the named fields that are not at their defaults, with their values."""
+    values = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in values.items() if value != getattr(type(options), name)}
 
 
 def check_option(ok: bool, flag: str, value: object, wanted: str) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 from qa.bundles.manifest import (
     Ancestor,
@@ -82,6 +83,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         why_not_in_transformers=config.get(
             WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
         ),
+        packaged=is_zipfile(weights),
         has_config=(folder / CONFIG).is_file(),
         has_adapter=(folder / ADAPTER).is_file(),
         has_byte_pairs=tokenizer == "PreTrainedTokenizerFast",

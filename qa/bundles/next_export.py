@@ -1,17 +1,30 @@
-"""The format that a PyTorch bundle is exported to, for the command printed at the end of its stage."""
+"""What a PyTorch bundle can become next, for the command printed at the end of its stage."""
+
+from typing import TYPE_CHECKING
 
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle
 
+if TYPE_CHECKING:
+    from qa.models.architectures import EncoderType
+
 
 def export_format(bundle: Bundle) -> str:
     """Return "tflite", or "onnx" for a model that TFLite cannot express."""
+    return "onnx" if _architecture(bundle).no_tflite else "tflite"
+
+
+def can_be_pruned(bundle: Bundle) -> bool:
+    """Return True where a student can have some of the model's heads and neurons."""
+    return _architecture(bundle).parts is not None
+
+
+def _architecture(bundle: Bundle) -> "EncoderType":
     from qa.models.architectures import encoder_type  # loads torch
     from qa.models.model import OWN_TYPE, read_config
 
     config = read_config(bundle.path)
-    encoder = config.get(OWN_TYPE, config)["encoder"]
-    return "onnx" if encoder_type(encoder["model_type"]).no_tflite else "tflite"
+    return encoder_type(config.get(OWN_TYPE, config)["encoder"]["model_type"])
 
 
 def say_next_export(bundle: Bundle, precision: str = "int8") -> None:

@@ -77,7 +77,7 @@ def resolve(data: str, split: str) -> Path:
     if path.exists() and holds_records(path):
         return _converted(path, split)
     if data.startswith(HUB):
-        raise OptionError(f"--data {data}: run python -m qa.data.convert rows {data} --out FILE; give FILE")
+        raise OptionError(f"{data}: run python -m qa.data.convert rows {data} --out FILE; give FILE")
     if not path.is_file():
         raise SquadFormatError(
             f"{path}: no such file; give SQuAD JSON, JSON lines, CSV, TSV or Parquet, or one of: "
@@ -187,13 +187,13 @@ def _download(name: str, sha256: str, data: str) -> Path:
     except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(
-            f"--data {data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself "
-            f"or --data {EMBEDDED}"
+            f"{data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself, or "
+            f"{EMBEDDED}"
         ) from None
     seen = hashlib.sha256(content).hexdigest()
     if seen != sha256:
         raise DownloadError(
-            f"--data {data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept"
+            f"{data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content)

@@ -60,7 +60,7 @@ def _question(place: str, fields: Fields) -> Record:
                 for answer in detected
                 for start, end in answer["char_spans"]  # both inclusive
             ]
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             return Record(place, fields, "detected_answers are not a list of text and char_spans", squad=True)
     for name in ("category", "copy_of"):
         if not isinstance(fields.get(name), str | int | None):

@@ -34,7 +34,8 @@ class SampleOptions:
     data: str = "embedded"
     """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2."""
     split: Literal["train", "dev"] = "dev"
-    """Part of a named data set: train to train on, dev to score on."""
+    """Part of a named data set: train to train on, dev to score on. Where an answer of a table occurs several
+    times, dev takes the first place, and train leaves the record out."""
     add: tuple[str, ...] = ()
     """Further data files or names, whose questions all follow the chosen ones. Training holds out the last
     texts of a file."""
@@ -48,7 +49,8 @@ def write_sample(options: SampleOptions) -> None:
     """Read, choose, write, and print the result."""
     path = resolve(options.data, options.split)
     more = [resolve(name, options.split) for name in options.add]
-    check_not_an_input(options.out, "--out", [path, *more])
+    named = map(Path, (options.data, *options.add))  # a table is read from a copy of it
+    check_not_an_input(options.out, "--out", [*named, path, *more])
     examples = read_squad(path)
     chosen = [examples[i] for i in evenly(len(examples), options.questions)]
     parts = [read_squad(file, unlabelled=True) for file in more]

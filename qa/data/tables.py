@@ -29,6 +29,8 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         n_skipped = 1
         text = "".join(rest)
         first = LINE_END.split(text, maxsplit=1)[0]
+    if not first.strip():
+        first = LINE_END.split(text.lstrip("\r\n"), maxsplit=1)[0]
     delimiter = given[1] if given else _delimiter(first)
     rows, doubtful = _rows(path, text, delimiter, n_skipped)
     if not rows:
@@ -60,10 +62,9 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
 
 
 def _columns(header: list[str]) -> list[str]:
-    """Return the names, in lower case where the file would have no question and context otherwise."""
-    if {"question", "context"} <= set(header):
-        return header
-    return [name.strip().lower() for name in header]
+    """Return the names in lower case, but as they are where another column has that name."""
+    plain = [name.strip().lower() for name in header]
+    return [name if name != low and low in header else low for name, low in zip(header, plain, strict=True)]
 
 
 def _delimiter(header: str) -> str:

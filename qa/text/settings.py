@@ -84,7 +84,7 @@ class QASettings:
         if self.strict_threshold is None:
             raise OptionError(
                 "mode strict: the model has no strict threshold; "
-                "python -m export.tune --model BUNDLE adds one"
+                "python -m export.tune --model BUNDLE --data QUESTIONS.json adds one"
             )
         return replace(self, null_threshold=self.strict_threshold)
 

@@ -12,7 +12,7 @@ from comparisons import copied
 
 from distill.data import load_splits
 from distill.options import DistillOptions, FinetuneOptions
-from distill.train_on_gold import encoder_start, finetune
+from distill.train_on_gold import encoder_start, finetune, starting_point
 from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
@@ -88,7 +88,7 @@ def test_a_broken_link_is_refused_before_the_training(make_bundle, few, tmp_path
 
 
 def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
-    make_bundle, few, small_squad, tmp_path
+    make_bundle, few, small_squad, tmp_path, capsys
 ):
     """The data may lie in any folder."""
 
@@ -112,6 +112,11 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     data.write_bytes(data.read_bytes() + b"\n")
     with pytest.raises(BundleError, match=r"t: made of another --data than .* is now; choose another --out"):
         finetune(config(resume=True, data=str(data)))
+    capsys.readouterr()
+    assert finetune(config(resume=True, eval_data=str(data))).manifest.scores is None
+    said = capsys.readouterr()
+    assert f"--eval-data {data}: " in said.err
+    assert f"--data {data} --model {tmp_path / 't'}" in said.out
     elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
     with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
         finetune(config(resume=True, model=elsewhere))
@@ -209,6 +214,8 @@ def test_the_folder_of_checkpoints_is_refused_as_out(make_bundle, few, tmp_path,
         ({"head": "5l"}, "unknown head"),
         ({"learning_rate": 0}, "--learning-rate must be"),
         ({"model": "nowhere/at-all"}, "no such folder here"),
+        ({"model": str(FOLDER / STUDENT), "activation": "gelu_tanh"}, "--activation cannot be combined with"),
+        ({"adapter": "some", "activation": "gelu_tanh"}, "--activation cannot be combined with --adapter"),
     ],
 )
 def test_bad_options_are_refused_before_anything_is_trained(small_squad, tmp_path, options, message):
@@ -237,12 +244,15 @@ def test_some_layers_of_an_encoder_or_a_bundle_are_fine_tuned(make_bundle, few, 
         layers("many", model=str(make_bundle()), layers=3)
 
 
-def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(few, tmp_path):
+def test_a_standalone_model_is_trained_on_gold_answers_from_the_encoders_words(few, tmp_path, capsys):
     lengths = {"max_length": 64, "doc_stride": 32, "max_question_length": 16}
     given = {"head": "bidaf", "learning_rate": 1e-3, **lengths, **few}
     bundle = finetune(FinetuneOptions(out=tmp_path / "bidaf", **given))
     assert QAModel.from_pretrained(bundle.path).head_name == "bidaf"
     assert bundle.manifest.encoder.name == "minilm-l6"
+    assert f"export.onnx --model {bundle.path}" in capsys.readouterr().out  # a student cannot be cut of it
+    start = starting_point(FinetuneOptions(out=tmp_path / "sure", dropout=False, **given))
+    assert {m.p for m in start.model.modules() if isinstance(m, torch.nn.Dropout)} == {0.0}
     with pytest.raises(PocketQAError, match="--layers cannot be combined with --head"):
         FinetuneOptions(out=tmp_path / "cut", layers=1, **given)
 

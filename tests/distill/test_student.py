@@ -2,10 +2,12 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 import torch
 from comparisons import copied
+from stops import stopped_at
 from tiny_models import SIZES
 from transformers import BertConfig
 
@@ -137,3 +139,34 @@ def test_a_run_beside_one_that_has_a_checkpoint_is_not_told_that_it_stopped(conf
 def test_options_of_a_new_student_are_refused_with_it(config, other, flag):
     with pytest.raises(OptionError, match=f"{flag} cannot be combined with"):
         config(**other)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"student_layers": 1, "importance_windows": 64}, "--importance-windows needs"),
+        ({"teacher_encoder": "minilm-l6", "teacher_learning_rate": 2.0}, "--teacher-learning-rate must be"),
+        ({"teacher_encoder": "minilm-l6", "teacher_epochs": 0}, "--teacher-epochs must be"),
+    ],
+)
+def test_a_wrong_option_of_the_teacher_or_of_pruning_is_named(given, message, tmp_path):
+    with pytest.raises(OptionError, match=message):
+        DistillOptions(out=tmp_path / "run", **given)
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({"importance_windows": 4}, {"importance_windows": 2}),
+        ({"student_layers": 1}, {"student_head": "linear"}),
+    ],
+)
+def test_a_stopped_run_goes_on_only_with_the_same_student(given, changed, make_bundle, few, tmp_path):
+    """The head that is named has the size of the teacher's, which the student would have without it."""
+    options = DistillOptions(
+        teacher=make_bundle(head="linear"), out=tmp_path / "run", freeze_encoder=True, **few | given
+    )
+    with stopped_at(1):
+        distil(options)
+    with pytest.raises(OptionError, match="made with other options, data or model"):
+        distil(replace(options, resume=True, **changed))

@@ -3,6 +3,7 @@
 import json
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from comparisons import write_examples
 
 from compress.options import PruneOptions
 from compress.prune.prune import prune
-from distill.options import FinetuneOptions
+from distill.options import DistillOptions, FinetuneOptions
 from distill.train_on_gold import finetune
+from distill.train_on_teacher import distil
 from distill.training.losses import hard_loss
 from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
 from distill.unlabelled.words import SimilarWords
@@ -89,6 +91,16 @@ def test_stages_without_a_teacher_refuse_such_a_file(made, make_bundle, tmp_path
         read_squad(made)
     with pytest.raises(SquadFormatError, match="unlabelled"):
         finetune(FinetuneOptions(model=str(make_bundle()), data=str(made), out=tmp_path / "o"))
+    gold = {"alpha": 1, "hidden_weight": 0}
+    with pytest.raises(SquadFormatError, match="unlabelled"):
+        distil(DistillOptions(teacher=make_bundle(), data=str(made), out=tmp_path / "o", **gold))
+
+
+@pytest.mark.parametrize("given", [{"share": 0.3}, {"model": Path("models/teacher")}])
+def test_options_of_replaced_words_need_some(given, tmp_path):
+    (name,) = given
+    with pytest.raises(OptionError, match=f"--{name} needs --reworded"):
+        UnlabelledOptions(out=tmp_path / "more.json", passages=1, **given)
 
 
 def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):

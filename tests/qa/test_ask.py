@@ -294,6 +294,18 @@ def test_the_exit_code_says_whether_there_is_an_answer(words, typed, code, print
     assert capsys.readouterr().out.splitlines() == printed
 
 
+def test_json_has_only_ascii_where_the_terminal_has_not_all_characters(make_bundle, monkeypatch, tmp_path):
+    file = tmp_path / "p.txt"
+    file.write_text("Zoë saw a 🦊 in Þórshöfn.", encoding="utf-8")
+    written = io.BytesIO()
+    monkeypatch.setattr(
+        sys, "stdout", io.TextIOWrapper(written, encoding="latin-1", errors="backslashreplace")
+    )
+    options = {"model": make_bundle(), "context": (str(file),), "json": True, "threads": 1}
+    ask(AskOptions(question=("Who saw a 🦊?",), **options))
+    assert json.loads(written.getvalue().decode("ascii"))["question"] == "Who saw a 🦊?"
+
+
 def test_piped_questions_give_a_line_of_json_each(stdin, capsys):
     stdin(f"{QUESTION}\nWho painted the Mona Lisa?\n".encode())
     run_command("ask", [str(APOLLO), "--json"])

@@ -105,7 +105,8 @@ def read_text(path: Path, report: Report) -> str:
             seen.add((onset, end, word))
             above = len(text)
             text = text[:onset]  # where the token above reaches too far, only the next one is a fault
-            text = text.ljust(onset) + _fitting(word, onset, end, above).ljust(end - onset)
+            word = _fitting(word, onset, end, above)  # before a wrong offset makes a huge text
+            text = text.ljust(onset) + word.ljust(end - onset)
     faults.check()
     return text
 

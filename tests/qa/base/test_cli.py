@@ -194,5 +194,5 @@ def test_a_user_without_a_home_is_told_so_only_where_one_is_needed(command, monk
 def test_unreachable_data_names_the_offline_way(command, monkeypatch):
     monkeypatch.setattr("qa.data.datasets.SQUAD_URL", "http://127.0.0.1:9/")
     line = one_error(*command("distill.run", "--data", "squad_v2"))
-    assert "--data squad_v2: cannot download" in line
+    assert "squad_v2: cannot download" in line
     assert "--data embedded" in line

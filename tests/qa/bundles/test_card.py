@@ -2,8 +2,10 @@
 know."""
 
 import gzip
+import io
 import json
 import re
+import zipfile
 
 import msgspec
 import pytest
@@ -51,10 +53,10 @@ def embedded_reference():
 def seal(tmp_path):
     """Seal a bundle of a few bytes with these facts."""
 
-    def make(name="made", kind="pytorch", settings=None, config=None, **facts):
+    def make(name="made", kind="pytorch", settings=None, config=None, weights=b"12345", **facts):
         given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
         with new_bundle(tmp_path / name, msgspec.convert(given, StageRecord)) as draft:
-            (draft.path / FORMATS[kind].weights).write_bytes(b"12345")
+            (draft.path / FORMATS[kind].weights).write_bytes(weights)
             (settings or QASettings()).save(draft.path / SETTINGS)
             if config is not None:
                 (draft.path / CONFIG).write_text(json.dumps(config))
@@ -222,12 +224,16 @@ def test_it_says_how_it_answers_and_how_large_it_is(seal):
 
 
 def test_use_is_that_of_the_runtime(seal):
-    for kind, wanted, absent in (
-        ("pytorch", "(`python -m export.onnx`)", "optimum"),
-        ("tflite", "sideload `model.tflite`", "transformers"),
-        ("onnx", "no class for this model", "ORTModelForQuestionAnswering"),
+    package = io.BytesIO()
+    zipfile.ZipFile(package, "w").close()
+    for kind, weights, wanted, absent in (
+        ("pytorch", b"12345", "(`python -m export.onnx`)", "optimum"),
+        ("tflite", package.getvalue(), "sideload `model.tflite`", "transformers"),
+        ("tflite", b"without a package", "In LiteRT, without PocketQA", "sideload"),
+        ("onnx", b"12345", "no class for this model", "ORTModelForQuestionAnswering"),
     ):
-        use = card_of(seal(kind, kind=kind)).text.split("## Use")[1].split("## Limits")[0]
+        bundle = seal(f"{kind}-{len(weights)}", kind=kind, weights=weights)
+        use = card_of(bundle).text.split("## Use")[1].split("## Limits")[0]
         assert wanted in use
         assert absent not in use
     config = {"model_type": "bert", "architectures": ["BertForQuestionAnswering"]}

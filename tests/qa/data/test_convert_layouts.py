@@ -64,6 +64,7 @@ def test_mrqa_has_inclusive_ends_and_answers_in_another_case(tmp_path):
         },
         {"qid": "m3", "question": "Who paid?", "detected_answers": [], "answers": ["the town"]},
         {"qid": "m4", "question": "When?", "detected_answers": [{"text": "may", "char_spans": [42]}], "answers": ["May"]},
+        {"qid": "m5", "question": "When?", "detected_answers": [{"text": 1841, "char_spans": [[46, 49]]}]},
     ]  # fmt: skip
     content = lines(
         {"header": {"dataset": "Canals", "mrqa_split": "dev"}},
@@ -74,7 +75,7 @@ def test_mrqa_has_inclusive_ends_and_answers_in_another_case(tmp_path):
         "m1": (Answer("May 1841", 42),),
         "m2": (Answer("May", 42), Answer("MAY", 52)),
     }
-    assert [item for item, _ in dropped] == ["m3", "m4"]
+    assert [item for item, _ in dropped] == ["m3", "m4", "m5"]
 
 
 def test_haystack_and_covid_qa_write_numbers_as_ids_and_answers_that_are_not_given(tmp_path, monkeypatch):

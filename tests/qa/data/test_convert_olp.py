@@ -159,6 +159,12 @@ FAULTS = [
         '8888, 8892, "City"',
         "row 3: token 'City' at 8888 to 8892 lies more than 1000 characters",
     ),
+    (
+        "tokens",
+        CITY,
+        '99999999999999999999, 99999999999999999999, "City"',
+        "row 3: token 'City' has 4 characters, more than its",
+    ),
     ("tokens", "237, 0, 1, 2", "238, 0, 1, 2", "row 3: DocID '238' in the table of '237'"),
 ]
 

@@ -35,7 +35,7 @@ def test_the_card_counts_what_is_there(parts, split):
     row = (
         f"| `everyday-{split}.json.gz` | {len(contexts)} | {len(examples):,} | "
         f"{sum(e.is_impossible for e in examples):,} | "
-        f"{min(lengths)} to {max(lengths)}, mean {sum(lengths) // len(lengths)} |"
+        f"{min(lengths)} to {max(lengths)}, mean {sum(lengths) / len(lengths):.0f} |"
     )
     assert row in CARD
     assert len({e.title for e in examples}) == len(contexts), "a text has a title of its own"

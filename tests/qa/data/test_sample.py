@@ -50,6 +50,17 @@ def test_all_questions_of_other_files_follow(tmp_path, capsys):
         write_sample(SampleOptions(tmp_path / "twice.json", 60, add=(EMBEDDED,)))
 
 
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_a_table_is_not_overwritten_with_its_sample(tmp_path, monkeypatch, split):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    table = tmp_path / "mine.csv"
+    table.write_text("question,context,answer\nWhen?,In 1841.,1841\n")
+    for given in ({"data": str(table)}, {"add": (str(table),)}):
+        with pytest.raises(OptionError, match=r"--out .*mine\.csv: is an input"):
+            write_sample(SampleOptions(table, 9, split=split, **given))
+    assert table.read_text().startswith("question,")
+
+
 def test_tables_without_ids_cannot_be_mixed_and_both_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     one, other = (tmp_path / name for name in ("one.csv", "other.csv"))

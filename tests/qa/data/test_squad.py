@@ -126,7 +126,7 @@ def test_missing_file(tmp_path):
 
 
 def test_a_data_set_of_the_hub_is_to_be_converted():
-    with pytest.raises(OptionError, match=r"--data hub:a/b: .*convert rows hub:a/b --out"):
+    with pytest.raises(OptionError, match=r"hub:a/b: .*convert rows hub:a/b --out"):
         resolve("hub:a/b", "train")
 
 

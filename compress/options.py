@@ -8,8 +8,8 @@ from tyro.conf import arg
 
 from distill.options import DistillationOptions
 from distill.prune_plan.options import PruningOptions
-from distill.training.options import check_seed, flag_of
-from qa.base.cli import check_choice, check_exclusive, check_option
+from distill.training.options import check_seed
+from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.help import Expert
 from qa.bundles.hf_import import output_beside
 from qa.formats.precision import INTEGER_BITS
@@ -103,11 +103,9 @@ class PruneOptions(RecoveryOptions, PruningOptions, MagnitudeOptions):
     def check_method(self) -> None:
         """Raise OptionError for options of another method, which would be ignored."""
         for name, method in METHODS.items():
-            for option in fields(method.flags) if method.flags is not None else ():
-                given = getattr(self, option.name) != option.default
-                check_exclusive(
-                    given and name != self.method, flag_of(option.name), f"--method {self.method}"
-                )
+            own = [option.name for option in fields(method.flags)] if method.flags is not None else []
+            for option in changed(self, own if name != self.method else ()):
+                check_exclusive(True, flag_of(option), f"--method {self.method}")
 
     @property
     def suffix(self) -> str:

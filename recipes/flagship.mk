@@ -291,11 +291,14 @@ $(OUT)/choice/student-wide-tflite-int4: | $(OUT)/student-wide
 wide: $(OUT)/choice/student-wide-tflite-int4 | $(RELEASED)/student
 	$(call on_held_out,$^)
 
-# All in one run, in which the models take turns; then, more briefly, the files beside those of other toolchains at
-# every length.
+# All in one run, in which the models take turns; then the files beside those of other toolchains: unpadded, and more
+# briefly at every length.
+BESIDE_TOOLS := $(COMPARE) $(FILES) --toolchains $(RELEASED)/student --rows $(OUT)/toolchains.jsonl
+
 times: scores
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) --data $(DEV) $(ROWS) --lengths unpadded --threads 1
-	$(COMPARE) $(FILES) --toolchains $(RELEASED)/student --quick --lengths unpadded 128 192 256 384 --threads 1 2 --rows $(OUT)/toolchains.jsonl
+	$(BESIDE_TOOLS) --lengths unpadded --threads 1 2
+	$(BESIDE_TOOLS) --lengths 128 192 256 384 --threads 1 2 --quick
 
 # Answers and instructions on emulated phone CPUs. The answers on one of them are compared with the large teacher's; on
 # the others, with dotprod missing or i8mm beside it, few windows say how many instructions one takes.

@@ -20,13 +20,7 @@ from benchmarks.table import print_tables as write_table
 
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs" / "results"
-BESIDE = (
-    "thin",
-    "thin-tflite-int8",
-    "thin-openvino-int8",
-    "thin-executorch-int8",
-    "thin-ort-documented-int8",
-)
+BESIDE = ("thin", *(f"thin-{of}-int8" for of in ("tflite", "openvino", "executorch", "ort-documented")))
 TIMED = (
     "teacher-tflite-int8",
     "teacher-grid-int4-tflite-int4",
@@ -69,6 +63,7 @@ RELEASE = "docs/results/flagship.md"
 DEV = "dev-v1.1.json.gz"
 QUICK = "dev-v1.1-1000.json"
 FLAGSHIP = "flagship"
+TOOLCHAINS = "flagship-toolchains"
 STANDALONE = "standalone-models"
 DEV2 = "dev-v2.0.json.gz"
 EVERYDAY = "everyday-dev.json.gz"
@@ -90,8 +85,8 @@ TABLES = [
     (RELEASE, FLAGSHIP, {"view": "accuracy", "name": "dev1", "data": DEV}),
     (RELEASE, FLAGSHIP, {"view": "summary", "name": "forms", "data": DEV2}),
     (RELEASE, FLAGSHIP, {"view": "latency", "data": DEV2}),
-    (RELEASE, "flagship-toolchains", {"view": "summary", "name": "beside"}),
-    (RELEASE, "flagship-toolchains", {"name": "tools", "view": "toolchains"}),
+    (RELEASE, TOOLCHAINS, {"view": "summary", "name": "beside"}),
+    (RELEASE, TOOLCHAINS, {"name": "tools", "view": "toolchains"}),
     (RELEASE, "flagship-arm64-qemu", {"view": "arm"}),
     *((RELEASE, FLAGSHIP, {"view": "accuracy", "name": n, "data": d}) for n, d in SCORED.items()),
     (SMALL_FILES, COMPRESSION, {"name": "goals", "view": "accuracy", "data": DEV}),
@@ -160,7 +155,15 @@ def test_no_page_has_a_table_wider_than_ten_columns():
 
 @pytest.mark.parametrize(
     "name",
-    ["intel-xeon-2core", "intel-xeon-amx-2core", COMPRESSION, FLAGSHIP, "flagship-0.1", STANDALONE],
+    [
+        "intel-xeon-2core",
+        "intel-xeon-amx-2core",
+        COMPRESSION,
+        FLAGSHIP,
+        TOOLCHAINS,
+        "flagship-0.1",
+        STANDALONE,
+    ],
 )
 def test_committed_rows_keep_the_rules(name):
     timed = [row for row in read_results(RESULTS / f"{name}.jsonl") if isinstance(row, Latency)]
@@ -177,7 +180,7 @@ def test_results_of_the_release_are_of_the_files_in_models():
     sealed = {path.parent.name: path.read_bytes() for path in (ROOT / "models").glob("*/manifest.json")}
     released = {name: hashlib.sha256(manifest).hexdigest() for name, manifest in sealed.items()}
     released[LARGE] = released.pop(f"{LARGE}-adapter")  # whose manifest is that of the model it makes
-    for name in (FLAGSHIP, f"{FLAGSHIP}-arm64-qemu"):
+    for name in (FLAGSHIP, TOOLCHAINS, f"{FLAGSHIP}-arm64-qemu"):
         for row in read_results(RESULTS / f"{name}.jsonl"):
             if row.model in released:
                 assert row.bundle_sha256 == released[row.model], (name, row.model, row.kind)

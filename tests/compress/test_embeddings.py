@@ -9,7 +9,6 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
-from torch import nn
 
 from compress.embeddings import EmbeddingsOptions, quantize_embeddings
 from compress.product_quantization import (
@@ -232,10 +231,3 @@ def test_tensors_that_do_not_fit_are_one_line(saved, name, change):
     with pytest.raises(BundleError, match=r"does not fit config\.json") as refused:
         QAModel.from_pretrained(saved)
     assert "\n" not in str(refused.value)
-
-
-def test_the_module_alone_has_the_width_of_its_table():
-    table = ProductQuantizedEmbedding(10, 7, "pq3")
-    nn.init.normal_(table.codebooks)
-    assert table(torch.tensor([[1, 2, 3]])).shape == (1, 3, 7)
-    assert table.weight.shape == (10, 7)

@@ -30,7 +30,7 @@ export async function compile(bytes, signatures) {
     const lengths = [...USUAL_LENGTHS.filter((length) => length < longest), longest];
     throw new Error(
       "This model takes windows of any length, which a browser cannot compute. " +
-        `Export it with: python -m export.tflite --lengths ${lengths.join(" ")}.`,
+        `Export it again, with the same options and --lengths ${lengths.join(" ")}`,
     );
   }
   await runtime();

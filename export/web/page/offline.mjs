@@ -14,9 +14,13 @@ export async function keepForOffline() {
     const registration = await serviceWorker.register("./service-worker.js", { updateViaCache: "none" });
     if (registration.active && !registration.installing) return true; // and a reload that passes it by
     const late = new Promise((_, reject) => setTimeout(reject, PATIENCE_MS, new Error("the service worker is late")));
-    await Promise.race([controlled, late]);
+    const worker = registration.installing;
+    const failed = new Promise((_, reject) => {
+      worker?.addEventListener("statechange", () => worker.state === "redundant" && reject(new Error("a file is missing")));
+    });
+    await Promise.race([controlled, late, failed]);
     return true;
   } catch {
-    return false; // a private window, or a browser's setting
+    return false; // a private window, a browser's setting, or a server without all files
   }
 }

@@ -21,6 +21,7 @@ const shelf = new ModelShelf(element("loading"), element("status"), element("fac
 const session = new Session(element("session"), element("asked"), showAgain);
 let unasked = false; // whether the text was typed and nothing was asked about it yet
 let stopping = null; // while a question is answered or a PDF is read: a function that stops it
+let asking = false; // while a question is answered
 let opening = false; // while a model is opened
 
 /** Put a problem into words, or take the last one away. */
@@ -43,6 +44,7 @@ async function trying(action) {
 function clearAnswer() {
   stopping?.();
   for (const id of ["best", "others", "windows", "times"]) element(id).replaceChildren();
+  if (document.activeElement === element("read-all")) element("ask").focus(); // what is hidden loses the focus
   element("read-all").hidden = true;
 }
 
@@ -69,6 +71,7 @@ function setText(text) {
     button.type = "button";
     button.textContent = suggested;
     button.addEventListener("click", () => {
+      if (stopping) return;
       question.value = suggested;
       trying(ask);
     });
@@ -113,6 +116,7 @@ async function stoppable(action) {
   stopping = stop;
   offerAsk();
   working.hidden = false;
+  element("busy").textContent = "Reading the text…"; // for screen readers, once; they would say each window
   bringIntoView(working);
   try {
     return await action(say, controller.signal);
@@ -124,6 +128,7 @@ async function stoppable(action) {
     if (stopping === stop) {
       stopping = null;
       working.hidden = true;
+      element("busy").textContent = "";
       offerAsk();
     }
   }
@@ -139,9 +144,12 @@ async function ask(readAll = false) {
   const text = passage.value;
   const asked = question.value;
   const mode = element("mode").value;
+  asking = true;
   const answer = await stoppable((say) => {
     const progress = (done, total) => say(total ? `Reading window ${Math.min(done + 1, total)} of ${total}…` : "Tokenizing the text…");
     return shelf.answerer.ask(text, asked, { readAll, mode, progress });
+  }).finally(() => {
+    asking = false;
   });
   if (!answer) return;
   showAnswer(answer, text);
@@ -218,6 +226,9 @@ function connect() {
     clearAnswer();
     unasked = passage.value.trim() !== "";
     element("suggestions").replaceChildren();
+  });
+  question.addEventListener("input", () => {
+    if (asking) stopping(); // else the answer to another question would appear
   });
   element("shipped").addEventListener("click", () => trying(openShipped));
   for (const name of ["text", "model"]) {

@@ -18,7 +18,7 @@ async function startWorker() {
     await worker.promise;
     return { getDocument, worker };
   } catch (error) {
-    throw new Error(`pdf.js could not be loaded (${error.message}). Go online for the first PDF, or update this browser.`);
+    throw new Error(`pdf.js could not be loaded (${error.message}). Go online, load the page again and open the PDF, or update this browser.`);
   }
 }
 

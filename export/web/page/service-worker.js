@@ -5,6 +5,10 @@ importScripts("./published.js"); // sets self.PUBLISHED; another version makes a
 const SCOPE = self.registration.scope;
 const PREFIX = `pocketqa ${SCOPE} `;
 const CACHE = PREFIX + self.PUBLISHED.version;
+const addresses = (names) => names.map((name) => new URL(name, SCOPE).href);
+const SMALL = addresses(self.PUBLISHED.small);
+const LARGE = addresses(self.PUBLISHED.large);
+const FILES = new Set([...SMALL, ...LARGE]); // other files of the site, or of the port, are not the page's
 
 /** Ask the server anew, so that no file of an older version is kept. */
 function fresh(url) {
@@ -17,10 +21,10 @@ async function olderCaches() {
 
 /** Keep the small files, and after an update those large ones that were kept before. */
 async function install() {
-  const urls = self.PUBLISHED.small.map((name) => new URL(name, SCOPE).href);
+  const urls = [...SMALL];
   for (const name of await olderCaches()) {
     const older = await caches.open(name);
-    for (const large of self.PUBLISHED.large.map((file) => new URL(file, SCOPE).href)) {
+    for (const large of LARGE) {
       if ((await older.match(large)) && !urls.includes(large)) urls.push(large);
     }
   }
@@ -35,9 +39,7 @@ async function activate() {
 }
 
 /** Answer from the cache; else from the server, and keep it. Runtime and model come this way on the first visit. */
-async function answer(request) {
-  const url = request.url.replace(/[?#].*$/, "");
-  const key = url === `${SCOPE}index.html` ? SCOPE : url;
+async function answer(key) {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(key);
   if (kept) return kept;
@@ -49,7 +51,7 @@ async function answer(request) {
 self.addEventListener("install", (event) => event.waitUntil(install()));
 self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("fetch", (event) => {
-  if (event.request.method === "GET" && event.request.url.startsWith(SCOPE)) {
-    event.respondWith(answer(event.request));
-  }
+  const url = event.request.url.replace(/[?#].*$/, "");
+  const key = url === `${SCOPE}index.html` ? SCOPE : url;
+  if (event.request.method === "GET" && FILES.has(key)) event.respondWith(answer(key));
 });

@@ -84,6 +84,7 @@ def test_a_locked_folder_is_refused_until_its_process_has_ended(tmp_path):
 @pytest.mark.parametrize("fails", [False, True])
 def test_training_leaves_attention_and_random_numbers_as_they_were(make_bundle, windows, tmp_path, fails):
     model = QAModel.from_pretrained(make_bundle())
+    model.encoder.set_attention("eager")  # not the default
     former = model.encoder.config._attn_implementation
     seen = []
 

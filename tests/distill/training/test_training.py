@@ -85,14 +85,6 @@ def test_weights_that_are_not_masked_yet_are_not_kept(make_bundle, windows, tmp_
     assert not (tmp_path / CHECKPOINT).exists()
 
 
-def test_diverging_training_says_what_to_do(make_bundle, windows, tmp_path):
-    def diverged(model, batch, indices):
-        return {"loss": supervised(model, batch, indices)["loss"] * float("nan")}
-
-    with pytest.raises(OptionError, match="lower --learning-rate"):
-        Trainer(tiny(make_bundle), windows, diverged, OPTIONS, tmp_path, "t").train()
-
-
 def test_learning_rate_rises_then_falls_to_zero():
     options = TrainingOptions(1.0 / 2, 1, 1, warmup=0.2)
     rates = [learning_rate_at(step, 10, options) for step in range(11)]

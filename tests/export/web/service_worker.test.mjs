@@ -6,20 +6,20 @@ import { runInNewContext } from "node:vm";
 const SCOPE = "https://example.org/page/";
 const script = readFileSync(new URL("../../../export/web/page/service-worker.js", import.meta.url), "utf8");
 
-/** Return what the service worker answers to a request, with a cache that is empty and has this `put`. */
-async function answered(put) {
+/** Return what the service worker answers to a request for a file, with a cache that is empty and has this `put`. */
+async function answered(put, name = "model.tflite") {
   const listeners = {};
   const self = {
     registration: { scope: SCOPE },
-    PUBLISHED: { version: "1", small: [], large: [] },
+    PUBLISHED: { version: "1", small: ["./"], large: ["model.tflite"] },
     addEventListener: (name, listener) => (listeners[name] = listener),
   };
   const cache = { match: async () => undefined, put };
   const fetch = async ({ url }) => new Response(`from ${url}`);
-  runInNewContext(script, { self, fetch, Request, importScripts: () => {}, caches: { open: async () => cache } });
+  runInNewContext(script, { self, fetch, Request, URL, importScripts: () => {}, caches: { open: async () => cache } });
   let response;
-  listeners.fetch({ request: new Request(`${SCOPE}model.tflite`), respondWith: (promise) => (response = promise) });
-  return (await response).text();
+  listeners.fetch({ request: new Request(SCOPE + name), respondWith: (promise) => (response = promise) });
+  return (await response)?.text();
 }
 
 test("a file is kept, and answered also where no storage is left", async () => {
@@ -27,4 +27,12 @@ test("a file is kept, and answered also where no storage is left", async () => {
   const full = () => Promise.reject(new Error("no storage is left"));
   for (const put of [async (key) => kept.push(key), full]) assert.equal(await answered(put), `from ${SCOPE}model.tflite`);
   assert.deepEqual(kept, [`${SCOPE}model.tflite`]);
+});
+
+test("only the page's own files are answered and kept", async () => {
+  const kept = [];
+  const put = async (key) => kept.push(key);
+  for (const name of ["api?x=1", "blog", "models/other.tflite"]) assert.equal(await answered(put, name), undefined);
+  for (const name of ["", "index.html", "?from=home#top"]) assert.equal(await answered(put, name), `from ${SCOPE}`);
+  assert.deepEqual(kept, [SCOPE, SCOPE, SCOPE]);
 });

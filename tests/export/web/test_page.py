@@ -323,7 +323,7 @@ def test_wrong_files_are_refused_in_words_and_the_model_in_use_stays(page, page_
         note: "not a TFLite model",
         cut: "no package at its end",
         probe: "computes this int8 model wrongly",
-        any_length.weights: f"--lengths {any_length.settings.max_length}.",
+        any_length.weights: f"the same options and --lengths {any_length.settings.max_length}",
     }
     for path, words in faults.items():
         page.choose_file("#model-file", path)
@@ -403,10 +403,18 @@ def test_a_text_file_is_read_and_a_long_one_is_read_in_part(page, tmp_path):
     page.run("document.querySelector('#question').value = 'Who is it about?'")
     ask(page)
     assert text(page, "#windows").startswith("Read the 16 of ")
-    page.run("document.querySelector('#read-all').click()")
+    read_all = "document.querySelector('#read-all')"
+    page.run(f"{read_all}.focus(), {read_all}.click()")
     wait(page, "document.querySelector('#ask').textContent === 'Stop'")
+    assert page.run("document.activeElement.id") == "ask"
     page.run("document.querySelector('#ask').click()")
     wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    page.run("document.querySelector('#ask').click()")
+    wait(page, "document.querySelector('#ask').textContent === 'Stop'")
+    page.run("document.querySelector('#question').dispatchEvent(new Event('input'))")
+    wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    assert text(page, "#best") == ""
+    assert page.run("document.querySelectorAll('#asked li').length") == 1
     path.write_bytes(b"\xff\x00\x01")
     page.choose_file("#text-file", path)
     wait(page, "!document.querySelector('#problem').hidden")
@@ -492,6 +500,16 @@ def test_without_storage_for_the_model_it_answers_and_does_not_promise_offline_u
         assert ask(browser) == ANSWER
         wait(browser, "document.querySelector('#offline').textContent.includes('does not keep it')")
         assert browser.run("caches.match('page.mjs').then(Boolean)")
+
+
+def test_a_host_that_lacks_a_file_is_not_waited_for(browser, folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "site")
+    (copy / "licences.txt").unlink()
+    with served(copy) as url:
+        opened(browser, url)
+        assert browser.run("performance.now()") < 8000
+        assert ask(browser) == ANSWER
+        wait(browser, "document.querySelector('#offline').textContent.includes('does not keep it')")
 
 
 def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path):

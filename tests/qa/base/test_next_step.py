@@ -181,6 +181,7 @@ def test_each_stage_names_a_command_that_can_follow(stage, make_bundle, small_sq
     name, options = following(capsys.readouterr().out)
     assert name == wanted
     if name == "export tflite":
+        assert options.quantize == "int8"
         exporter = TFLiteExporter(options)
         exporter.check(QAModel.from_pretrained(exporter.source))
 

@@ -4,7 +4,6 @@ is refused."""
 import json
 import re
 import shutil
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -32,7 +31,6 @@ from qa.bundles import hf_import as checkpoints
 from qa.bundles.bundle import new_bundle
 from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
 from qa.bundles.manifest import StageRecord
-from qa.bundles.next_export import say_next_export
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
@@ -329,12 +327,3 @@ def test_an_export_without_a_package_names_the_checkpoint_as_it_was_given(tmp_pa
     assert exporter.packaged is None
     told = rf"{folder}: its tokenizer is BPE.* needs WordPiece with BertNormalizer with .*no package"
     assert re.search(told, capsys.readouterr().err)
-
-
-@pytest.mark.parametrize(("family", "command"), [("roberta", "export tflite"), ("bert", "export tflite")])
-def test_the_next_export_is_one_that_takes_the_model(family, command, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["pocketqa"])
-    save_checkpoint(tmp_path / family, family)
-    bundle = open_model(tmp_path / family)
-    say_next_export(bundle)
-    assert capsys.readouterr().out == f"next: pocketqa {command} --model {bundle.path} --quantize int8\n"

@@ -9,7 +9,7 @@ import torch
 import transformers
 from every_head import quick
 from made_tokenizers import byte_pairs, sentence_pieces
-from tiny_models import VOCABULARY_SIZE, WRITE_TOKENIZER, tiny_model
+from tiny_models import VOCABULARY_SIZE, WRITE_TOKENIZER
 from torch import nn
 from transformers import (
     AlbertConfig,
@@ -34,7 +34,7 @@ from qa.base.errors import BundleError, OptionError
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.models.architectures import ENCODERS
-from qa.models.encoders import Encoder, attention
+from qa.models.encoders import Encoder
 from qa.models.heads import HEADS
 from qa.models.model import QAModel
 from qa.models.pretrained import (
@@ -382,19 +382,3 @@ def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):
     (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
     with pytest.raises(BundleError, match=r"special tokens.*BERT, ALBERT or RoBERTa"):
         load_tokenizer(tmp_path)
-
-
-def test_attention_is_put_back_as_it_was():
-    encoder = tiny_model("bert", "linear", False, 0).encoder
-    encoder.set_attention("eager")
-    seen = []
-
-    def fails():
-        with attention(encoder, "sdpa"):
-            seen.append(encoder.config._attn_implementation)
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fails()
-    assert seen == ["sdpa"]
-    assert encoder.config._attn_implementation == "eager"

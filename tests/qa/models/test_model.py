@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from tiny_models import SIZES
 from transformers import BertConfig, DistilBertConfig
 
 from qa.base.errors import BundleError, OptionError
@@ -9,13 +10,7 @@ from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
 from qa.models.model import QAModel
 
-TINY_BERT = {
-    "vocab_size": 90,
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-}
+TINY_BERT = {**SIZES, "num_hidden_layers": 2}
 
 
 def build(config, head):

@@ -169,8 +169,10 @@ final class ModelShelf {
                         settings.setBundled(sha256, model);
                         if (use) {
                             use(model);
+                            refresh();
+                        } else {
+                            arrived(model);
                         }
-                        arrived(model);
                     });
         } else if (before != null && !newer) {
             settings.setBundledTaken();

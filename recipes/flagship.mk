@@ -28,7 +28,7 @@ DEV ?=
 # More data files that `rows` scores the models on.
 DEV1 ?=
 MORE ?=
-# Questions whose answers are compared on an emulated CPU: about half an hour of one core for each file.
+# Questions whose answers are compared on an emulated CPU: about 40 minutes of one core for each file.
 ARM_QUESTIONS ?= 1000
 # A process for each core or GPU. Except for dropout the models do not depend on their number.
 PROCESSES ?= 2

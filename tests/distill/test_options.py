@@ -25,11 +25,6 @@ from qa.models.model import QAModel
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
-@pytest.fixture(scope="module")
-def windows(windows):
-    return windows[:12]
-
-
 def options(**changes):
     return replace(TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0), **changes)
 

@@ -20,11 +20,6 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
 @pytest.fixture
-def windows(windows):
-    return windows[:8]
-
-
-@pytest.fixture
 def cpu(monkeypatch):
     """Sets what the CPU can do, and hides any GPU."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)

@@ -26,11 +26,6 @@ pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32")
 
 
-@pytest.fixture(scope="module")
-def windows(windows):
-    return windows[:12]
-
-
 def tiny(make_bundle, seed=0):
     return QAModel.from_pretrained(make_bundle(seed=seed)).eval()
 

@@ -38,11 +38,6 @@ OPTIONS = TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0)
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
-@pytest.fixture(scope="module")
-def windows(windows):
-    return windows[:12]
-
-
 def tiny(make_bundle):
     return QAModel.from_pretrained(make_bundle())
 

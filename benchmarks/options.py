@@ -1,12 +1,12 @@
 """Options of `benchmarks/compare.py`."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
 from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
-from qa.base.cli import check_option, flag_of
+from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.data.datasets import EMBEDDED
@@ -83,9 +83,8 @@ class CompareOptions:
             target, refused = "--phone-report", REFUSED["--phone-report"]
         if self.report:
             target, refused = "--report", REFUSED["--report"]
-        for option in fields(self):
-            if option.name in refused and getattr(self, option.name) != option.default:
-                raise OptionError(f"{flag_of(option.name)} cannot be combined with {target}")
+        for name in changed(self, refused):
+            raise OptionError(f"{flag_of(name)} cannot be combined with {target}")
 
     def _check_values(self) -> None:
         for lengths in self.lengths:

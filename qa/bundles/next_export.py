@@ -1,4 +1,4 @@
-"""What a PyTorch bundle can become next, for the command printed at the end of its stage."""
+"""Choice of the command that can follow for a PyTorch bundle, printed at the end of its stage."""
 
 from typing import TYPE_CHECKING
 

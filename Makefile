@@ -116,7 +116,7 @@ tables: install
 
 SEED ?= 0
 torture: install
-	TORTURE=1 SEED=$(SEED) $(RUN) -m pytest tests/torture -m "not system" --hypothesis-seed=$(SEED) --durations=0
+	TORTURE=1 SEED=$(SEED) $(RUN) -m pytest -p hypothesispytest tests/torture -m "not system" --hypothesis-seed=$(SEED) --durations=0
 
 apk:
 	android_demo/tools/fetch_android.sh android_demo/build/jars

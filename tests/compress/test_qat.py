@@ -311,6 +311,7 @@ def int8_of(bundle):
     return [*linears, words, *others]
 
 
+@pytest.mark.system
 def test_what_is_stored_in_int8_exports_to_the_same_integers(config, tmp_path):
     bundle = train(replace(config, quantize="int8", epochs=0))
     stored = store(CastOptions(bundle.path, tmp_path / "stored"))

@@ -3,7 +3,7 @@ head can be pruned."""
 
 import pytest
 import torch
-from every_head import EVERY_HEAD, FAMILIES, quick
+from every_head import EVERY_HEAD, quick
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
@@ -29,7 +29,11 @@ def questions(make_bundle):
 
 
 @pytest.mark.parametrize(
-    "head", quick(*FAMILIES, rest=["linear", "2l-relu-skip", "qermit-cls", "qermit-concat"])
+    "head",
+    quick(
+        "4l-gelu-skip",
+        rest=["pointer", "linear", "2l-relu-skip", "qermit-cls", "qermit-concat", "qermit-cnn-multi-highway"],
+    ),
 )
 def test_every_kind_of_head_learns_16_real_questions(make_bundle, questions, tmp_path, head):
     model = QAModel.from_pretrained(make_bundle(encoder="bert-1-layer", head=head))

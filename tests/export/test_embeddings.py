@@ -184,7 +184,7 @@ def test_an_onnx_file_holds_the_table_in_its_form(make_bundle, export_once, tmp_
             assert any(np.array_equal(array, table.numpy()) for array in same)
 
 
-@pytest.mark.parametrize("flag", quick("fp32", "int8", rest=["fp16", "int8-weights", "int4"]))
+@pytest.mark.parametrize("flag", quick("int8", rest=["fp32", "fp16", "int8-weights", "int4"]))
 def test_a_compressed_model_is_exported_in_every_precision(compressed, tmp_path, flag):
     options = {"model": compressed.path, "quantize": flag, "min_equal_spans": UNTRAINED}
     bundles = [export_tflite(TFLiteOptions(**options, out=tmp_path / "tflite", lengths=LENGTHS[-1:]))]

@@ -67,7 +67,7 @@ def test_onnx_int8_multiplies_every_large_matrix_in_int8(exported, head):
     assert all(min(t.dims) < MIN_SIDE for t in floats)
 
 
-@pytest.mark.parametrize("head", quick("pointer", rest=OTHER_HEADS))
+@pytest.mark.parametrize("head", quick(rest=["pointer", *OTHER_HEADS]))
 def test_tflite_fp32_equals_pytorch(exported, head):
     parent, bundle = exported(head, "tflite", "fp32")
     windows = real_windows(parent)

@@ -117,6 +117,7 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
         AskOptions(**given, mode="strict", null_threshold=0.0)
 
 
+@pytest.mark.system
 def test_several_files_weigh_the_same_and_strict_keeps_its_share_in_each(
     shipped_and_tuned, questions, tmp_path
 ):
@@ -160,6 +161,7 @@ def test_an_export_tunes_on_a_file(make_bundle, questions, small_squad, tmp_path
         OnnxOptions(null_threshold=1.0, tune_threshold=questions)
 
 
+@pytest.mark.system
 def test_what_was_tuned_on_a_file_stays_in_exports_and_copies(make_bundle, questions, tmp_path):
     held_out = read_squad(EVERYDAY_HELD_OUT)[:120]
     parent = copied(open_bundle(make_bundle()), tmp_path / "parent", held_out=held_out)

@@ -66,7 +66,7 @@ def test_layers_are_compared_by_the_root_of_their_sums():
 
 @pytest.mark.parametrize(
     ("quantize", "name"),
-    quick(("int8", "bert"), ("int4", "bert"), ("int8", "pruned"), rest=[("int8", "distilbert")]),
+    quick(("int8", "bert"), ("int4", "bert"), rest=[("int8", "pruned"), ("int8", "distilbert")]),
 )
 def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
     parent, exported = exported_tflite(name, quantize)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from comparisons import copied
+from every_head import quick
 from stops import killed_at, stopped_at
 
 from compress.options import PruneOptions, QATOptions
@@ -151,7 +152,7 @@ def test_cache_key_follows_the_longest_question_of_a_teacher_that_reads_text(
     assert len({cache_key(one, windows, "fp32", examples) for one in teachers}) == n_keys
 
 
-@pytest.mark.parametrize("stage", ["distill", "magnitude", "grid"])
+@pytest.mark.parametrize("stage", quick("distill", rest=["magnitude", "grid"]))
 def test_a_stopped_run_goes_on_with_its_own_teacher_and_loss_alone(make_bundle, small_squad, tmp_path, stage):
     shutil.copytree(make_bundle(seed=1), tmp_path / "other")
     out = tmp_path / "r"

@@ -39,7 +39,7 @@ def window_of(parent, n):
 
 
 @pytest.mark.parametrize("xnnpack", [True, False])
-@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
+@pytest.mark.parametrize("name", quick("bert", rest=["pruned", "distilbert"]))
 def test_any_length_equals_pytorch(any_length, name, xnnpack):
     parent, bundle = any_length(name, "fp32")
     reference = TorchRuntime(parent.weights, 1)

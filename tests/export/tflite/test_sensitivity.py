@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from every_head import quick
 from tflite_exports import LENGTHS, MODELS, bare_model
 
 from export.options import TFLiteOptions
@@ -20,7 +21,7 @@ from qa.runtime.runtimes import load_runtime
 FOUR_LAYER_HEAD = 4
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_every_linear_belongs_to_a_layer(make_bundle, converted_once, name):
     model = QAModel.from_pretrained(make_bundle(**MODELS[name]))
     layers = linears_by_layer(TFLiteFile(converted_once(model, fixed_signatures(LENGTHS))))
@@ -35,6 +36,7 @@ def test_a_fused_operator_belongs_to_the_last_of_its_modules():
     assert layer_of(f"{first};;model/Encoder_encoder/BertLayer_1/Linear_query;3") == "layer 1"
 
 
+@pytest.mark.system
 def test_the_table_and_the_layers_that_a_loss_needs(
     make_bundle, small_squad, converted_once, tmp_path, capsys, monkeypatch
 ):

@@ -14,7 +14,7 @@ from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
 from comparisons import largest_difference
 from every_head import quick
-from tflite_exports import LENGTHS, MODELS, compute
+from tflite_exports import LENGTHS, compute
 from torch import nn
 
 from export.android.package import read_package
@@ -44,7 +44,7 @@ def structure_of(bundle):
 # What is computed
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_fp32_equals_pytorch_padded_and_not(exported_tflite, name):
     parent, bundle = exported_tflite(name)
     reference = TorchRuntime(parent.weights, 1)
@@ -57,7 +57,7 @@ def test_fp32_equals_pytorch_padded_and_not(exported_tflite, name):
             assert largest_difference(reference, runtime, [window], length) < 1e-4
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
 def test_every_signature_has_all_inputs_and_outputs_by_name(exported_tflite, name):
     signatures = Interpreter(model_path=str(exported_tflite(name)[1].weights)).get_signature_list()
     inputs = {"input_ids", "attention_mask", "token_type_ids"}
@@ -68,6 +68,7 @@ def test_every_signature_has_all_inputs_and_outputs_by_name(exported_tflite, nam
     assert seen == {f"qa{length}": (inputs, outputs) for length in LENGTHS}
 
 
+@pytest.mark.system
 def test_an_encoder_without_token_types_ignores_them(exported_tflite):
     model = exported_tflite("distilbert")[1].weights.read_bytes()
     runner = Interpreter(model_content=model, num_threads=1).get_signature_runner("qa96")
@@ -82,7 +83,7 @@ def test_an_encoder_without_token_types_ignores_them(exported_tflite):
 # What is stored
 
 
-@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
+@pytest.mark.parametrize("name", quick("bert", rest=["pruned", "distilbert"]))
 def test_int8_is_int8(exported_tflite, name):
     parent, bundle = exported_tflite(name, "int8")
     structure = structure_of(bundle)

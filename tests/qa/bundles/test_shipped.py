@@ -152,6 +152,7 @@ def test_a_threshold_that_is_no_number_is_refused():
         OnnxOptions(null_threshold=float("inf"))
 
 
+@pytest.mark.system
 def test_a_student_without_a_teacher_of_its_own_learns_from_the_shipped_one(few, tmp_path):
     student = distil(DistillOptions(out=tmp_path / "r", importance_windows=4, **few))
     teacher = open_bundle(shipped.FOLDER / "teacher")

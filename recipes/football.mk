@@ -1,12 +1,14 @@
 # What SQuAD is worth to match reports, the kind of text of Preite 2020, 6.5: a SQuAD model, a model of match reports, and one of both.
 #
 #   make -f recipes/football.mk rows TRAIN=biquad-train.json.gz DEV=biquad-dev.json.gz
+#   make -f recipes/football.mk as-is TRAIN=... DEV=... DEV_QUESTIONS=1000
 #   make -f recipes/football.mk rows TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4
 #
 # Makes: in $(OUT) for each length of windows the bundles squad-N, football-N-seedS and squad-football-N-seedS, results in
 #   rows.jsonl, their scores by category, and tables of differences.
 # Takes: half an hour on two cores for 250 questions, eight windows each. A stopped run continues.
-# Needs: make install, and SQuAD JSON files whose questions have a "category".
+# Needs: make install, and SQuAD JSON files whose questions have a "category". BiQuAD marks some questions by empty answers;
+#   `python -m qa.data.convert rows` makes SQuAD JSON of it.
 
 OUT ?= runs/football
 TRAIN ?=
@@ -44,7 +46,7 @@ TRAINED = $(RUN) -m distill.finetune --data $(OUT)/train.json --max-length $(len
 # $* ends with LENGTH-seedN.
 length = $(firstword $(subst -seed, ,$*))
 
-.PHONY: models rows tables
+.PHONY: models as-is rows tables
 
 models: $(MODELS:%=$(OUT)/%)
 
@@ -58,8 +60,14 @@ $(FOOTBALL:%=$(OUT)/%): $(OUT)/football-%: | $(OUT)/train.json
 $(BOTH:%=$(OUT)/%): $(OUT)/squad-football-%: | $(OUT)/train.json
 	$(TRAINED) --model $(SQUAD)
 
+score = $(RUN) benchmarks/compare.py $(1:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(OUT)/squad-$(firstword $(LENGTHS)) --skip-latency
+# The SQuAD model alone, without training on reports.
+as-is: $(AS_IS:%=$(OUT)/%) $(OUT)/dev.json
+	$(call score,$(AS_IS))
+	$(RUN) -m benchmarks.table $(OUT)/rows.jsonl --view accuracy
+
 rows: models $(OUT)/dev.json
-	$(RUN) benchmarks/compare.py $(MODELS:%=$(OUT)/%) --data $(OUT)/dev.json --rows $(OUT)/rows.jsonl --baseline $(OUT)/squad-$(firstword $(LENGTHS)) --skip-latency
+	$(call score,$(MODELS))
 	$(MAKE) -f $(RECIPE) tables
 
 # SQuAD first against football alone at each length; then longer windows against the shortest.

@@ -79,7 +79,7 @@ RECIPES = {
         {"compress.prune", "compress.qat", "export.tflite", "benchmarks.compare", "benchmarks.table"},
     ),
     "football": (
-        ("rows",),
+        ("as-is", "rows"),
         {**FILES, "SEEDS": "0 1", "LAYERS": "3", "HEAD": "linear", "LEARNING_RATE": "1e-4"},
         {"distill.finetune", "benchmarks.compare", "benchmarks.table", "benchmarks.differences", WINDOWS},
     ),

@@ -112,13 +112,13 @@ NON_EMBEDDING = Column("non-emb.", "entry.newest.params_without_embeddings", ".1
 SIZE = Column("MB", "entry.newest.size_bytes", ".1f", 1e-6)
 BUNDLE = Column("bundle", lambda line: line.entry.newest.bundle_sha256[:16], rank=9)
 # Its scores
-EXACT = Column("EM", "entry.accuracy.exact", ".2f", rank=4)
-F1 = Column("F1", "entry.accuracy.f1", ".2f")
+EXACT = Column("EM", "entry.accuracy.exact", ".2f", optional=True, rank=4)
+F1 = Column("F1", "entry.accuracy.f1", ".2f", optional=True)
 F1_INTERVAL = Column("F1", "entry.accuracy.f1_with_interval", ".2f")
 EXACT_RETAINED = Column("EM retained", "entry.exact_retained", ".1f", 100, "%", optional=True, rank=7)
 RETAINED = Column("F1 retained", "entry.retained", ".1f", 100, "%", optional=True)
 BOTH_RETAINED = [EXACT_RETAINED, RETAINED]
-AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%", rank=6)
+AGREEMENT = Column("agreement", "entry.agreement", ".1f", 100, "%", optional=True, rank=6)
 QUESTIONS = Column("questions", "entry.accuracy.n", ",.0f", rank=8)
 WINDOWS = Column("windows", "entry.accuracy.n_windows", ",.0f", rank=9)
 INSTRUCTIONS = Column("M instr.", "entry.accuracy.instructions_per_window", ",.1f", 1e-6, optional=True)

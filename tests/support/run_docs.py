@@ -67,7 +67,7 @@ LEFT_OUT = {
 }
 # Flags that are added to commands with these words.
 ADDED = {
-    "benchmarks/compare.py": ["--quick", "--data", "dev-v2.0.json"],
+    "benchmarks/compare.py": ["--data", "dev-v2.0.json", "--quick"],
     "compress.qat": ["--epochs", "0.2"],
     "recipes/search.mk": ["WIDTHS=1 0.5", "PRECISIONS=int8", "EMBEDDINGS=pq3", "EPOCHS=0.5", "QAT_EPOCHS=0"],
     "pocketqa fit": ["--epochs", "0.5"],
@@ -156,7 +156,7 @@ def made_whole(command: str) -> list[str]:
 
 
 def pairs(words: list[str]) -> list[list[str]]:
-    """Return flags with their values, and variables of make alone."""
+    """Return flags with their values, and variables of make alone; only the last flag may have no value."""
     if "=" in words[0]:
         return [[word] for word in words]
     return [words[i : i + 2] for i in range(0, len(words), 2)]

@@ -7,7 +7,7 @@
 # Makes: in $(OUT) for each length of windows the bundles squad-N, football-N-seedS and squad-football-N-seedS, results in
 #   rows.jsonl, their scores by category, and tables of differences.
 # Takes: half an hour on two cores for 250 questions, eight windows each. A stopped run continues.
-# Needs: make install, and SQuAD JSON files whose questions have a "category". BiQuAD marks some questions by empty answers;
+# Needs: make install, and SQuAD JSON files whose questions have a "category". BiQuAD marks unanswerable questions by empty answers;
 #   `python -m qa.data.convert rows` makes SQuAD JSON of it.
 
 OUT ?= runs/football

@@ -1,14 +1,15 @@
 # What SQuAD is worth to match reports, the kind of text of Preite 2020, 6.5: a SQuAD model, a model of match reports, and one of both.
 #
-#   make -f recipes/football.mk rows TRAIN=biquad-train.json.gz DEV=biquad-dev.json.gz
+#   make -f recipes/football.mk rows TRAIN=biquad-train.json DEV=biquad-dev.json
 #   make -f recipes/football.mk as-is TRAIN=... DEV=... DEV_QUESTIONS=1000
 #   make -f recipes/football.mk rows TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4
 #
 # Makes: in $(OUT) for each length of windows the bundles squad-N, football-N-seedS and squad-football-N-seedS, results in
 #   rows.jsonl, their scores by category, and tables of differences.
-# Takes: half an hour on two cores for 250 questions, eight windows each. A stopped run continues.
-# Needs: make install, and SQuAD JSON files whose questions have a "category". BiQuAD marks unanswerable questions by empty answers;
-#   `python -m qa.data.convert rows` makes SQuAD JSON of it.
+# Takes: half an hour on two cores for 250 questions, eight windows each; `as-is`, which scores the SQuAD model alone, a quarter of an
+#   hour for 1,000. A stopped run continues.
+# Needs: make install, and SQuAD JSON files whose questions have a "category". Some of BiQuAD's have an empty answer;
+#   `python -m qa.data.convert rows` makes them unanswerable.
 
 OUT ?= runs/football
 TRAIN ?=

@@ -89,9 +89,8 @@ def toolchain_footnotes(entries: Sequence[Entry]) -> Iterator[str]:
 def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
     if group.baseline is None:
-        if not group.scores:
-            return
-        yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
+        if group.scores:
+            yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
         yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"

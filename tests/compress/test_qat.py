@@ -9,7 +9,7 @@ import pytest
 import torch
 from ai_edge_litert.interpreter import Interpreter
 from comparisons import UNTRAINED_SPANS
-from every_head import quick
+from quick import quick
 from stops import stopped_at
 from torch import nn
 

@@ -3,7 +3,7 @@ head can be pruned."""
 
 import pytest
 import torch
-from every_head import EVERY_HEAD, quick
+from quick import EVERY_HEAD, quick
 from sixteen_questions import f1, sixteen_questions
 
 from compress.prune.magnitude import linear_weights

@@ -5,8 +5,8 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from every_head import quick
 from onnx import numpy_helper
+from quick import quick
 from tflite_exports import LENGTHS
 from torch import nn
 

@@ -7,7 +7,7 @@ import zipfile
 import onnx
 import pytest
 from comparisons import largest_difference
-from every_head import quick
+from quick import quick
 from tflite_exports import ROW_SCALES
 
 from export.android.check import AndroidOptions, check_or_push

@@ -6,7 +6,7 @@ import onnx
 import pytest
 import torch
 from comparisons import largest_difference
-from every_head import EVERY_HEAD, quick
+from quick import EVERY_HEAD, quick
 from tflite_exports import ROW_SCALES
 from torch import nn
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from every_head import quick
+from quick import quick
 from stops import stopped_at
 
 from distill.options import DistillOptions

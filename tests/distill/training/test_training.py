@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from comparisons import copied
-from every_head import quick
+from quick import quick
 from stops import killed_at, stopped_at
 
 from compress.options import PruneOptions, QATOptions

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from comparisons import UNTRAINED_SPANS
-from every_head import quick
+from quick import quick
 from tflite_exports import LENGTHS, MODELS
 from transformers import BertConfig
 

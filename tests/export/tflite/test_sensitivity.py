@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from every_head import quick
+from quick import quick
 from tflite_exports import LENGTHS, MODELS, bare_model
 
 from export.options import TFLiteOptions

@@ -13,7 +13,7 @@ from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
 from comparisons import largest_difference
-from every_head import quick
+from quick import quick
 from tflite_exports import LENGTHS, compute
 from torch import nn
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from every_head import quick
 from made_tokenizers import byte_pairs, sentence_pieces
+from quick import quick
 from tiny_models import VOCABULARY_SIZE, WRITE_TOKENIZER
 from torch import nn
 from transformers import (

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from comparisons import largest_difference
-from every_head import quick
+from quick import quick
 from sixteen_questions import f1, sixteen_questions
 from tokenizers import Tokenizer
 from tokenizers.models import WordPiece

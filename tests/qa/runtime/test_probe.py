@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from every_head import quick
 from places import GOLDEN
+from quick import quick
 from tflite_exports import LENGTHS, bare_model, rescaled, sealed_again
 
 import qa.runtime.engines

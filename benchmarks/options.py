@@ -1,11 +1,12 @@
 """Options of `benchmarks/compare.py`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tyro
 
-from benchmarks.results.rows import CPU, CUDA, PADDED, UNPADDED
+from benchmarks.results.rows import CPU, CUDA, PADDED, QEMU, SSH, UNPADDED
 from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.help import Expert
@@ -13,12 +14,15 @@ from qa.data.datasets import EMBEDDED
 from qa.runtime.runtimes import available_cores
 
 MIN_LENGTH = 32  # tokens of the shortest windows worth cutting
-MEASURING = ("quick", "lengths", "threads", "batch", "toolchains", "skip_latency")
+TIMING = ("quick", "lengths", "threads", "batch")
+MEASURING = (*TIMING, "toolchains", "skip_latency")
 # Options that have no meaning on a target, or with a flag that measures nothing on this machine.
 REFUSED = {
     CPU: ("questions",),
     CUDA: ("questions", "threads", "toolchains"),
-    "remote": ("baseline", "lengths", "threads", "batch", "toolchains"),
+    SSH: ("baseline", "lengths", "threads", "batch", "toolchains"),
+    QEMU: ("baseline", *TIMING, "toolchains"),
+    "--skip-latency": TIMING,
     "--report": (*MEASURING, "target", "questions", "phone_report"),
     "--phone-report": ("baseline", *MEASURING, "target", "questions", "data", "details"),
 }
@@ -77,14 +81,22 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         self._check_values()
-        target = f"--target {self.target}"
-        refused = REFUSED.get(self.target, REFUSED["remote"])
+        emulated = self.target.startswith(QEMU)
+        flag, refused = (
+            f"--target {self.target}",
+            REFUSED.get(self.target, REFUSED[QEMU if emulated else SSH]),
+        )
+        if self.skip_latency:
+            self._refuse("--skip-latency", REFUSED["--skip-latency"])
         if self.phone_report:
-            target, refused = "--phone-report", REFUSED["--phone-report"]
+            flag, refused = "--phone-report", REFUSED["--phone-report"]
         if self.report:
-            target, refused = "--report", REFUSED["--report"]
-        for name in changed(self, refused):
-            raise OptionError(f"{flag_of(name)} cannot be combined with {target}")
+            flag, refused = "--report", REFUSED["--report"]
+        self._refuse(flag, refused)
+
+    def _refuse(self, flag: str, names: Sequence[str]) -> None:
+        for name in changed(self, names):
+            raise OptionError(f"{flag_of(name)} cannot be combined with {flag}")
 
     def _check_values(self) -> None:
         for lengths in self.lengths:

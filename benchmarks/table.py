@@ -42,7 +42,7 @@ class TableOptions:
     """Show results as tables."""
 
     rows: tyro.conf.Positional[tuple[Path, ...]]
-    """Files of results."""
+    """Files of results; those of a later file are newer. A name stands for one model in all of them."""
     view: str = "brief"
     """brief (a line for each model, 100 characters wide), summary (all columns), latency (a line for each
     setting; phones are here), accuracy, toolchains (our best export against other toolchains' exports of the

@@ -187,13 +187,13 @@ def comparison(run: Run, model: ModelUnderTest) -> dict[str, Any]:
 def baseline_here(run: Run) -> tuple[Accuracy, Answers] | tuple[None, None]:
     """Return this machine's newest scores that are their own baseline, and answers to all these questions.
 
-    Their data file may be another one with the same questions.
+    They are of the same data file: in another, an id may be that of another question.
     """
     for scores in reversed(run.file.all):
-        if not isinstance(scores, Accuracy) or scores.target != CPU:
+        if not isinstance(scores, Accuracy) or scores.target != CPU or scores.data.sha256 != run.data.sha256:
             continue
         if scores.bundle_sha256 == scores.baseline_sha256:
-            path = answers_path(run.file.path, scores.bundle_sha256, scores.data.sha256)
+            path = answers_path(run.file.path, scores.bundle_sha256, run.data.sha256)
             answers = all_answers(run, path)
             if answers is not None:
                 return scores, answers

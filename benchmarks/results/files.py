@@ -74,12 +74,32 @@ def read_results(path: Path) -> list[AnyResult]:
 
 
 def results_of(paths: Sequence[Path], models: Collection[str]) -> list[AnyResult]:
-    """Read the results of `models`, or of all models where none is named; OptionError for one without any."""
-    results = [result for path in paths for result in read_results(path)]
+    """Read the results of `models`, or of all models where none is named; those of later files are newer.
+
+    OptionError for a model without any, and where a model of another file has its name.
+    """
+    by_file = {path: read_results(path) for path in paths}
+    results = [result for each in by_file.values() for result in each]
     known = sorted({r.model for r in results})
     unknown = sorted(set(models) - set(known))
     check_option(not unknown, "--models", ", ".join(unknown), f"among {', '.join(known)}")
+    files: dict[tuple[str, str, str | None], tuple[str, Path]] = {}
+    for path, each in by_file.items():
+        for key, bundle in {
+            _named(r): r.bundle_sha256 for r in each if not models or r.model in models
+        }.items():
+            before, first = files.setdefault(key, (bundle, path))
+            if before != bundle:
+                raise OptionError(
+                    f"{first} and {path}: {key[0]} is another model in each; "
+                    "give one of the files, or compare both models in one run of benchmarks/compare.py"
+                )
     return [r for r in results if not models or r.model in models]
+
+
+def _named(result: AnyResult) -> tuple[str, str, str | None]:
+    """Return what has one line in a table: a name on a target and a data set."""
+    return result.model, result.target, result.data.sha256 if result.data is not None else None
 
 
 def sound_results(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:

@@ -195,7 +195,7 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
 class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
     """Scores on a remote target, beside those of the same file and windows on the machine of the command.
 
-    `same_answers` is the agreement with the latter. The baseline is this machine's, on the same questions.
+    `same_answers` is the agreement with the latter. The baseline is this machine's, on the same file of data.
     """
 
     reference: str

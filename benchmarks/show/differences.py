@@ -136,6 +136,10 @@ def difference_table(
         f"interval: {LEVEL:.0%}, bootstrap over {over}, paired by question, {N_RESAMPLES:,} resamples",
         f"of {len(found)} intervals {len(found) * (1 - LEVEL):.1f} leave out 0 by chance",
     ]
+    if None not in models[baseline] and any(
+        models[one.model].keys() ^ models[baseline].keys() for one in found
+    ):
+        notes.append(f"F1 - {baseline}: over the seeds that both have")
     if apart:
         notes.append(f"left out, as they share no seed with {baseline}: {apart}")
     deviation = seed_deviation(models)

@@ -18,6 +18,7 @@ SCORES = {
 BRIEF = "brief"  # view with few footnotes
 ONE_LENGTH = (BRIEF, "card")  # views with the shortest times only
 BUSY_LOAD = 0.5  # load average per core at the start, above which a footnote mentions it
+SAME_WINDOWS = 0.01  # share of windows that two tokenizers may cut more or fewer of the same questions
 
 
 def table_footnotes(group: Group, view: str) -> list[str]:
@@ -123,6 +124,7 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
     if rows and group.baseline is not None:
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"
+        yield from _other_windows(group)
     if view == "latency":
         on_gpu = group.target == CUDA
         peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "of the whole process"
@@ -131,6 +133,19 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         yield f"load ms, peak MB: not part of the latency; {peak}"
         if any(row.latency_ms_first for row in rows):
             yield "first ms: the first inference of the process, which is not among those timed"
+
+
+def _other_windows(group: Group) -> Iterator[str]:
+    """Name the models that cut the same questions into notably more or fewer windows than the baseline."""
+    base = group.baseline_entry.accuracy if group.baseline_entry is not None else None
+    if base is None or not base.n_windows:
+        return
+    counted = {a.model: a.n_windows for a in group.scores if a.n == base.n and a.n_windows}
+    others = [
+        f"{n:,} of {model}" for model, n in counted.items() if abs(n / base.n_windows - 1) > SAME_WINDOWS
+    ]
+    if others:
+        yield f"x is of a window, not of a question, beside {base.n_windows:,} windows: {listed(others)}"
 
 
 def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:

@@ -75,11 +75,10 @@ class Entry:
     def on_everyday_text(self) -> Accuracy | None:
         """The newest scores of the same file there on everyday text, where the group has other data."""
         own = self.group
-        others = [g for g in own.collected if g.data == EVERYDAY_DATA != own.data]
+        others = [g for g in own.collected if g.data_name == EVERYDAY_DATA != own.data_name]
         others = [g for g in others if (g.target, g.machine) == (own.target, own.machine)]
-        return next(
-            (e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)), None
-        )
+        same = [e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)]
+        return max(same, key=lambda scores: scores.date, default=None)
 
     @property
     def train_overlap(self) -> float:
@@ -198,14 +197,21 @@ class Group:
         return self.results[-1]
 
     @property
-    def data(self) -> str | None:
+    def data_name(self) -> str | None:
         """Name of the data file; None on a phone."""
         return self.newest.data.name if self.newest.data is not None else None
 
     @property
+    def data(self) -> str | None:
+        """Name of the data file in tables, with its hash where another file has the same name."""
+        files = {g.newest.data for g in self.collected if g.data_name == self.data_name}
+        own = self.newest.data
+        return f"{own.name} ({own.sha256[:8]})" if own is not None and len(files) > 1 else self.data_name
+
+    @property
     def on_phone(self) -> bool:
         """Return True where the results come from a phone."""
-        return self.data is None
+        return self.newest.data is None
 
     @property
     def scores(self) -> list[Accuracy]:

@@ -19,8 +19,8 @@ from benchmarks.show.columns import (
 )
 from benchmarks.show.footnotes import failure_footnotes, overlap_footnotes
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import Column, Table, at_path, make_table
-from qa.evaluation.bootstrap import Interval
+from benchmarks.show.tables import Column, Table, at_path, listed, make_table
+from qa.evaluation.bootstrap import LEVEL, Interval
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ FOOTNOTES = (
     "M instructions: millions per window, mean, in the runtime call with 1 thread",
     "ms: mean of the runtime call, 1 thread, unpadded",
     "EM retained, F1 retained: EM and F1 divided by the baseline's",
-    "same answers: share of answers that the reference gives too; intervals: 95%, bootstrap over articles",
+    "same answers: share of answers that the reference gives too",
     "x least: the instructions divided by the least that the matrix products need",
     "x fp32: ratio of the instructions, or of the mean times (95% interval over rounds in turns), of the "
     "same model's fp32 file there in the same runtime",
@@ -98,9 +98,13 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
         machines = (f"{e.newest.target}: {e.newest.machine}" for e in entries if e.newest.runtime)
         references = (f"reference: {at_path(e, 'accuracy.reference')}" for e in entries if e.accuracy)
         hidden = {column.heading for column in COLUMNS if not column.is_shown(lines)}
+        resampled = dict.fromkeys(
+            e.accuracy.resampled for e in entries if e.accuracy and e.accuracy.resampled
+        )
         bases = dict.fromkeys(e.accuracy.baseline for e in entries if e.accuracy and e.accuracy.baseline)
         footnotes = [
             *(text for text in FOOTNOTES if not {*text.split(":", 1)[0].split(", ")} <= hidden),
+            *([f"intervals: {LEVEL:.0%}, bootstrap over {listed([*resampled])}"] if resampled else ()),
             *(f"baseline: {name} on the machine of the command, same questions" for name in bases),
             *overlap_footnotes(e.accuracy for e in entries),
             *dict.fromkeys(machines),

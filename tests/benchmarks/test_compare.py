@@ -326,6 +326,9 @@ MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (
         ({"questions": 3, "target": "cuda"}, "--questions cannot be combined with --target cuda"),
         ({"threads": (1,), "target": "cuda"}, "--threads cannot be combined with --target cuda"),
         ({"questions": 0, "target": "qemu:max"}, "--questions must be at least 1"),
+        ({"quick": True, "target": "qemu:max"}, "--quick cannot be combined with --target qemu:max"),
+        ({"quick": True, "skip_latency": True}, "--quick cannot be combined with --skip-latency"),
+        ({"batch": (1, 32), "skip_latency": True}, "--batch cannot be combined with --skip-latency"),
         *(
             (PHONE | {option: value}, f"--{option} cannot be combined with --phone-report")
             for option, value in MEASURING.items()
@@ -397,9 +400,9 @@ def test_command_line_has_no_absolute_paths(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     bundles = (tmp_path / "runs" / "my student",)
     data = str(tmp_path / "dev.json")
-    config = CompareOptions(bundles, data, lengths=("unpadded", "128"), skip_latency=True)
+    config = CompareOptions(bundles, data, lengths=("unpadded", "128"), quick=True)
     script = "python benchmarks/compare.py"
-    wanted = "'runs/my student' --data dev.json --lengths unpadded 128 --skip-latency"
+    wanted = "'runs/my student' --data dev.json --quick --lengths unpadded 128"
     assert command_line(config) == f"{script} {wanted}"
     assert command_line(CompareOptions()) == script
     page = CompareOptions(rows=Path("a b.jsonl"), data="dev.json", report=True)

@@ -272,17 +272,23 @@ def test_a_model_that_failed_since_is_reused_as_a_newer_result(emulator, export,
     assert [type(row) for row in read_results(rows)] == [TargetAccuracy, Failure, TargetAccuracy]
 
 
-def test_what_is_retained_is_of_this_machines_baseline_on_the_same_questions(
-    emulator, export, compared, rows, data, monkeypatch, capsys
+def test_what_is_retained_is_of_this_machines_baseline_on_the_same_file(
+    emulator, export, compared, rows, data, tmp_path, monkeypatch, capsys
 ):
-    """The export itself is the baseline: it retains all. A run after the baseline's adds that, computing nothing."""
+    """The export itself is the baseline: it retains all. A run after the baseline's adds that, computing nothing.
+
+    Scores on another file, whose questions have the same ids, are none of the baseline's.
+    """
+    other = tmp_path / "other.json"
+    other.write_bytes(data.read_bytes() + b"\n")
+    assert run_cli(monkeypatch, export, "--data", other, "--rows", rows, "--skip-latency") == 0
     assert compared("qemu:neoverse-n1", export) == 0
     assert "has no baseline of this machine for these questions" in capsys.readouterr().err
     assert run_cli(monkeypatch, export, "--data", data, "--rows", rows, "--skip-latency") == 0
     (emulator / "python.py.log").unlink()
     for _ in range(2):
         assert compared("qemu:neoverse-n1", export) == 0
-    alone, base, compared_with_it = read_results(rows)
+    _, alone, base, compared_with_it = read_results(rows)
     assert (alone.f1_retained, alone.exact_retained, alone.baseline) == (None, None, None)
     assert alone.f1_low <= alone.f1 <= alone.f1_high
     assert alone.resampled == "questions"

@@ -15,6 +15,7 @@ from benchmarks.results.files import (
     append_result,
     exit_if_failed,
     read_results,
+    results_of,
     sound_results,
 )
 from benchmarks.results.rows import Machine, Runtime
@@ -47,6 +48,18 @@ def test_what_was_appended_is_read_as_it_was(tmp_path):
     exit_if_failed([failure("a", unsupported=True), scored()])
     with pytest.raises(SystemExit, match=r"^1$"):
         exit_if_failed([failure("a")])
+
+
+def test_models_of_one_name_in_two_files_are_refused(tmp_path):
+    """A table has one line for a name, so one of them would be left out without a word."""
+    files = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    for path, sha256 in zip(files, ("a" * 64, "b" * 64), strict=True):
+        append_result(path, scored("student", bundle_sha256=sha256))
+        append_result(path, scored("same"))
+    with pytest.raises(OptionError, match=r"first\.jsonl and .*second\.jsonl: student "):
+        results_of(files, ())
+    assert [r.model for r in results_of(files, ["same"])] == ["same", "same"]
+    assert len(results_of(files[:1], ())) == 2
 
 
 @pytest.mark.parametrize(

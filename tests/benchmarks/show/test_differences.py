@@ -65,6 +65,11 @@ def test_the_verdict_names_the_noise_that_a_difference_does_not_exceed():
 def test_a_model_with_fewer_seeds_is_compared_on_those_it_shares():
     pointer = compared(linear=(70, 80), pointer=(72,))["pointer"]
     assert pointer.interval.mean == pytest.approx(2), "against seed 0 only"
+    models = {"linear": {0: right(70), 1: right(80)}, "pointer": {0: right(72)}}
+    both = "F1 - linear: over the seeds that both have"
+    assert both in difference_table(models, "linear", ARTICLES, "dev.json").footnotes
+    del models["linear"][1]
+    assert both not in difference_table(models, "linear", ARTICLES, "dev.json").footnotes
     assert pointer.seed_margin == pytest.approx(12.71 * 50**0.5 * 2**0.5)
 
 

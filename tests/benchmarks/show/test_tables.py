@@ -19,6 +19,7 @@ from benchmark_results import (
     footnotes,
     lines,
     on_phone,
+    on_target,
     records,
     run,
     scored,
@@ -247,6 +248,23 @@ def test_a_machine_that_was_not_idle_is_mentioned():
     assert all(text in found for text in ("governor: performance", cores, "start: 0.10 to 0.25"))
 
 
+def test_a_speed_up_of_windows_that_were_cut_differently_says_so():
+    """Eight times as fast a window, and eight times as many windows."""
+    results = [scored(n_windows=50), timed(ms=400.0), timed("s", 50.0)]
+    found = footnotes([*results, scored("s", n_windows=400)])
+    assert "x is of a window, not of a question, beside 50 windows: 400 of s" in found
+    assert "not of a question" not in footnotes([*results, scored("s", n_windows=50)])
+
+
+def test_files_of_one_name_are_told_apart_by_their_hashes():
+    files = [Data("mine.json", letter * 64) for letter in "ab"]
+    results = [scored(data=file, f1=f1) for file, f1 in zip(files, (40.0, 70.0), strict=True)]
+    assert [group.data for group in collect(results)] == ["mine.json (aaaaaaaa)", "mine.json (bbbbbbbb)"]
+    assert [group.data for group in collect(results[:1])] == ["mine.json"]
+    on_two = [on_target("s", data=file) for file in files]
+    assert [len(table.cells) for table in view_tables(collect(on_two), "arm")] == [1, 1]
+
+
 # Text, Markdown, the command
 
 
@@ -275,6 +293,9 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
         (name, "78.00", "31.50"),
     ]
     assert f"{EVERYDAY_F1}: on {EVERYDAY_DATA}, 536 questions; " in footnotes(results, "brief")
+    another = msgspec.structs.replace(everyday, sha256="another version")
+    results.append(scored(name, 50.0, data=another, date="2999-01-01T00:00:00Z", **model))
+    assert shown(results, EVERYDAY_F1, view="brief") == [UNKNOWN, "50.00"], "of the newest scores"
     assert all(EVERYDAY_F1 not in line for line in lines(results[-2:], "brief"))
     padded = [r for r in results if not isinstance(r, Latency)] + [timed(ms=7.0, **model)]
     assert shown(padded, "ms", view="brief") == ["7.0", UNKNOWN]

@@ -10,6 +10,7 @@ from benchmark_results import (
     asked_on_phone,
     export,
     failure,
+    footnotes,
     lines,
     on_phone,
     on_target,
@@ -63,6 +64,9 @@ def test_a_target_shows_what_it_retains_and_how_far_it_is_from_the_least():
     headings = ("F1", "EM retained", "F1 retained", "same answers", "x least")
     wanted = ("80.00 (78.00–82.00)", "90.0% (85.0–95.0)", "93.0% (90.0–96.0)", "99.0% (98.0–100.0)", "2.08")
     assert shown(results, *headings, view="arm") == [wanted]
+    assert "intervals: 95%, bootstrap over articles and questions" in footnotes(
+        [on_target("int8", resampled="articles"), on_target("other", resampled="questions")], "arm"
+    )
     targets = [(line["target"], line["EM retained"]) for line in lines([scored("int8"), *results], "card")]
     assert targets == [("cpu", UNKNOWN), ("GPU", UNKNOWN), ("qemu:n1", wanted[1])]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
+from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import NAMED, check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
@@ -14,6 +15,8 @@ from qa.evaluation.threshold import hold_out, read_held_out, too_few
 from qa.text.features import Window, make_windows
 from qa.text.long_answers import long_answers
 from qa.text.settings import QASettings
+
+NOTABLE_SHARE = 0.01  # of the held-out questions
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,13 @@ def training_questions(
     elif held_out:
         n = f"{len(held_out):,} of {len(questions):,} questions"
         print(f"held out: {n}, for the no-answer threshold", file=sys.stderr)
+        learnt = TrainedOn.read(parent.path).overlap(held_out) if parent else None
+        if parent and learnt and learnt >= NOTABLE_SHARE:
+            print(
+                f"held out: {learnt:.0%} of these questions are about passages that {parent.path} was "
+                "trained on, so the threshold suits texts that it knows; tune it on others with export.tune",
+                file=sys.stderr,
+            )
     return train, held_out, train_file
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import changed, check_option, flag_of
-from qa.base.errors import OptionError, first_few
+from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import data_reference, resolve
-from qa.data.squad import Answer, Example, read_squad, write_squad
+from qa.data.squad import Answer, Example, read_originals, write_squad
 
 if TYPE_CHECKING:
     from distill.unlabelled.words import SimilarWords
@@ -70,18 +70,9 @@ class UnlabelledOptions:
 
 
 def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
-    """Write the file and print how many questions of each sort it has.
-
-    OptionError where copies are asked for of data that has some.
-    """
+    """Write the file and print how many questions of each sort it has."""
     path = resolve(options.data, "train")
-    given = read_squad(path)
-    copies = [example.id for example in given if example.copy_of is not None]
-    if copies and (options.typed or options.noisy):
-        raise OptionError(
-            f"--data {options.data}: has copies with answers already ({first_few(copies)}); give the file "
-            "that they were made from"
-        )
+    given = read_originals(path)
     articles = [
         [list(passage) for _, passage in groupby(article, lambda e: e.context)]
         for _, article in groupby(given, lambda e: e.title)

@@ -20,7 +20,7 @@ from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import data_reference, resolve
-from qa.data.squad import Example, read_squad, write_squad
+from qa.data.squad import Example, read_originals, read_squad, write_squad
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def write_sample(options: SampleOptions) -> None:
     more = [resolve(name, options.split) for name in options.add]
     named = map(Path, (options.data, *options.add))  # a table is read from a copy of it
     check_not_an_input(options.out, "--out", [*named, path, *more])
-    examples = read_squad(path)
+    examples = read_originals(path)
     chosen = [examples[i] for i in evenly(len(examples), options.questions)]
     parts = [read_squad(file, unlabelled=True) for file in more]
     check_ids((options.data, *options.add), [chosen, *parts])

@@ -126,6 +126,20 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     return examples
 
 
+def read_originals(path: Path) -> list[Example]:
+    """Read the questions of a SQuAD file without copies, as `read_squad` does; SquadFormatError for copies.
+
+    A copy made of a copy, or one without its original, could not be held out of training with it.
+    """
+    examples = read_squad(path)
+    if copies := [example.id for example in examples if example.copy_of is not None]:
+        raise SquadFormatError(
+            f"{path}: {len(copies):,} questions are copies with answers: {first_few(copies)}; give the file "
+            "that they were made from"
+        )
+    return examples
+
+
 @contextmanager
 def noted(faults: list[tuple[str, SquadFormatError]], place: str) -> Iterator[None]:
     """Note an error inside the block, with its place, and go on after the block."""

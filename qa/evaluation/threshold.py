@@ -100,7 +100,7 @@ def split_articles(
     fit = [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]
     titled = {part: bool(e.title) for part, e in zip(parts, examples, strict=True)}
     totals = Counter(titled[part] for part in parts)
-    passed: Counter[bool] = Counter()
+    passed = Counter(titled[part] for part in parts if part in held)
     shares = {}
     for part in fit:
         passed[titled[part]] += sizes[part]

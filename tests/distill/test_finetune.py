@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 from checkpoints import change_json, change_weights, write_checkpoint
-from comparisons import copied
+from comparisons import copied, write_examples
 
 from distill.data import load_splits
 from distill.options import DistillOptions, FinetuneOptions
@@ -288,4 +288,24 @@ def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
     assert again.held_out == read_held_out(fresh.path)
     assert again.held_out
     n_questions = len(read_squad(small_squad_v2))
-    assert f"held out: {len(again.held_out)} of {n_questions} questions" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert f"held out: {len(again.held_out)} of {n_questions} questions" in printed
+    assert "was trained on" not in printed
+
+
+def test_held_out_questions_on_passages_that_the_parent_learnt_are_noted(
+    make_bundle, few, small_squad_v2, tmp_path, capsys
+):
+    """It learnt answerable questions only, so it holds nothing out that could be held out again."""
+    answered = [e for e in read_squad(small_squad_v2) if e.answers]
+    data = write_examples(tmp_path / "answered.json", answered)
+    options = few | {"data": str(data)}
+    learnt = finetune(FinetuneOptions(model=str(make_bundle()), out=tmp_path / "learnt", **options))
+    capsys.readouterr()
+    splits = load_splits(str(small_squad_v2), None, learnt)
+    contexts = {e.context for e in answered}
+    share = sum(e.context in contexts for e in splits.held_out) / len(splits.held_out)
+    assert (
+        f"held out: {share:.0%} of these questions are about passages that {learnt.path}"
+        in capsys.readouterr().err
+    )

@@ -1,9 +1,11 @@
 """A smaller data file has the wanted questions, evenly spaced and otherwise untouched."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from comparisons import write_examples
 
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import EMBEDDED, EVERYDAY, check_not_dev, resolve
@@ -36,6 +38,14 @@ def test_the_split_of_a_named_data_set_can_be_chosen(tmp_path):
 def test_of_fewer_questions_all_are_taken(tmp_path):
     write_sample(SampleOptions(tmp_path / "all.json", 10**6))
     assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))
+
+
+def test_copies_are_not_sampled_without_their_originals(tmp_path):
+    examples = read_squad(resolve(EVERYDAY, "train"))[:2]
+    copy = replace(examples[0], id="c", copy_of=examples[0].id)
+    data = write_examples(tmp_path / "copies.json", [*examples, copy])
+    with pytest.raises(SquadFormatError, match=rf"{data}: 1 questions .*: c;"):
+        write_sample(SampleOptions(tmp_path / "few.json", 2, str(data)))
 
 
 def test_all_questions_of_other_files_follow(tmp_path, capsys):

@@ -88,6 +88,9 @@ def test_of_a_mix_questions_without_a_title_are_held_out_by_passage_and_in_their
         assert len(held) == 100
         assert sum(not e.title for e in held) == 20  # of 1,500 questions, 300 are untitled
         assert not {e.context for e in train} & {e.context for e in held}
+    before = [e for e in titled if e.title in ("Title 0", "Title 1")]
+    held = hold_out(titled + untitled, before)[1]
+    assert (len(held), sum(not e.title for e in held)) == (100, 20), "what was held out before counts, too"
     one_passage = [replace(e, context="Own") for e in untitled[:40]]
     assert hold_out(titled + one_passage)[1] == titled[-100:], "the only untitled passage is trained on"
 

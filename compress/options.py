@@ -6,9 +6,9 @@ from typing import Annotated, NamedTuple
 
 from tyro.conf import arg
 
-from distill.options import DistillationOptions
+from distill.options import DistillationOptions, same_named
 from distill.prune_plan.options import PruningOptions
-from distill.training.options import check_seed
+from distill.training.options import TrainingOptions
 from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.help import Expert
 from qa.bundles.hf_import import output_beside
@@ -132,9 +132,8 @@ class QATOptions(RecoveryOptions):
         check_option(
             self.calibration_windows >= 0, "--calibration-windows", self.calibration_windows, "at least 0"
         )
-        check_seed(self.seed)
-        if self.epochs != 0:
-            self.training()
+        # Without training, the options of the loop are checked all the same: they are recorded.
+        TrainingOptions(**same_named(TrainingOptions, self) | {"epochs": self.epochs or 1})
         self.weights()
 
     @property

@@ -147,7 +147,8 @@ class FinetuneOptions(StageOptions, WindowOptions):
 
     def __post_init__(self) -> None:
         if self.standalone:
-            check_exclusive(self.layers is not None, "--layers", f"--head {self.head}, a standalone model")
+            for name in changed(self, ("layers", "freeze_encoder")):
+                check_exclusive(True, flag_of(name), f"--head {self.head}, a standalone model")
         else:
             check_head(self.head or DEFAULT_HEAD, self.activation)
         if self.adapter is not None:
@@ -227,8 +228,9 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
             raise OptionError(f"{flag_of(name)} needs a student that is the pruned teacher")
         layers = self.student_layers
         check_option(layers is None or layers >= 1, "--student-layers", layers, "at least 1")
-        both = self.student_encoder in STANDALONE_MODELS and self.student_head is not None
-        check_exclusive(both, "--student-head", f"--student-encoder {self.student_encoder}")
+        for name in changed(self, ("student_head", "freeze_encoder")):
+            standalone = self.student_encoder in STANDALONE_MODELS
+            check_exclusive(standalone, flag_of(name), f"--student-encoder {self.student_encoder}")
         check_head(self.teacher_head, self.activation)
         check_head(self.student_head or self.teacher_head, self.activation)
         self.weights()

@@ -107,7 +107,7 @@ def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> No
     if copied:
         teacher = copy_bundle(teacher.path, copied)
     print(summary(teacher), flush=True)
-    score = teacher_score(teacher, splits)
+    score = "" if options.weights().gold_only else teacher_score(teacher, splits)
     if score:
         print(score, flush=True)
 

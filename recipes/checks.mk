@@ -23,7 +23,10 @@ ifeq ($(wildcard .venv/bin/python),)
 $(error $(RECIPE): .venv/bin/python: no such file; run make install, and make from the folder of the checkout)
 endif
 
-SETTINGS := $(strip $(foreach name,$(DECIDING),$(name)=$($(name))))
+# Other data or another bundle may have taken the place of one.
+INPUTS := $(wildcard $(foreach name,$(DECIDING),$(foreach value,$($(name)),$(value) $(value)/manifest.json)))
+CONTENTS := $(firstword $(shell for file in $(INPUTS); do test -d $$file || cat $$file; done | sha256sum))
+SETTINGS := $(strip $(foreach name,$(DECIDING),$(name)=$($(name)))) CONTENTS=$(CONTENTS)
 STORED := $(wildcard $(OUT)/settings.txt)
 STORE = @mkdir -p $(OUT) && echo '$(subst ','\'',$(SETTINGS))' > $(OUT)/settings.txt
 ifneq ($(STORED),)

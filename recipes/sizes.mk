@@ -38,7 +38,7 @@ $(ENCODERS:%=$(OUT)/%): $(OUT)/%:
 # One step of training puts the head on the encoder.
 define random
 $(OUT)/$1-$2: | $(OUT)/$1 $(OUT)/train.json
-	$(RUN) -m distill.finetune --model $(OUT)/$1 --head $2 --max-length 384 --data $(OUT)/train.json --epochs 0.01 --batch-size 1 --out $$@
+	$(RUN) -m distill.finetune --model $(OUT)/$1 --head $2 --max-length 384 --data $(OUT)/train.json --epochs 0.01 --batch-size 1 --out $$@ --resume
 endef
 $(foreach encoder,$(ENCODERS),$(foreach head,$(HEADS),$(eval $(call random,$(encoder),$(head)))))
 

@@ -164,6 +164,8 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
     assert f"runs/{recipe.removesuffix('-models')} was made with" in other.stderr
     assert before in other.stderr
     assert (other.returncode, other.stdout) == (2, "")
+    (tmp_path / "train.json").write_text("other data")
+    assert "was made with" in make(tmp_path, recipe, "models", **variables).stderr
 
 
 def test_of_released_models_only_the_int4_file_is_trained(tmp_path):

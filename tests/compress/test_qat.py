@@ -384,6 +384,7 @@ def test_what_cannot_be_is_said_first(config, make_whole_bundle):
         ({"quantize": "fp16"}, "--quantize must be one of int8, int4, got fp16"),
         ({"calibration_windows": -1}, "--calibration-windows must be at least 0, got -1"),
         ({"epochs": -1.0}, "--epochs must be above 0"),
+        ({"epochs": 0, "learning_rate": 7}, r"--learning-rate must be in \(0, 1\)"),
     ):
         with pytest.raises(OptionError, match=says):
             replace(config, **change)

@@ -73,6 +73,14 @@ WRONG = [
         "distill.run --student-layers 2 --target-mb 9",
         "--student-layers cannot be combined with --keep-... or --target-mb",
     ),
+    (
+        "distill.run --student-encoder qanet --freeze-encoder",
+        "--freeze-encoder cannot be combined with --student-encoder qanet",
+    ),
+    (
+        "distill.finetune --out o --head bidaf --freeze-encoder",
+        "--freeze-encoder cannot be combined with --head bidaf",
+    ),
     ("distill.run --target-mb 9 --keep-ffn 0.5", "--keep-ffn cannot be combined with --target-mb"),
     (
         f"distill.run {NEW} --target-mb 12",

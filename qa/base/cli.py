@@ -92,6 +92,9 @@ def run_with(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed: what is printed there must not go elsewhere
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage

@@ -157,6 +157,9 @@ _STDERR = threading.Lock()  # of two threads at once, the later would put back w
 def _stderr_to_null() -> Iterator[None]:
     """Hide the start-up messages of LiteRT's C++ code; its errors are exceptions."""
     with _STDERR:
+        if not _has_stderr():  # its descriptor may be that of another file
+            yield
+            return
         saved = os.dup(2)
         null = os.open(os.devnull, os.O_WRONLY)
         try:
@@ -166,6 +169,15 @@ def _stderr_to_null() -> Iterator[None]:
             os.dup2(saved, 2)
             os.close(saved)
             os.close(null)
+
+
+def _has_stderr() -> bool:
+    """Return False in a process that was started without stderr, or has closed its descriptor."""
+    try:
+        os.fstat(2)
+    except OSError:
+        return False
+    return sys.__stderr__ is not None
 
 
 def run_length(runtime: Any, n_tokens: int) -> int:

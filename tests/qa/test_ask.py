@@ -129,6 +129,10 @@ def test_the_command_takes_several_questions_and_prints_nothing_but_their_answer
     who, when = done.stdout.split("\n\n")
     assert who.startswith("Who?\n  ")
     assert when.startswith("When?\n  ")
+    for closed, wanted in (("2>&-", done.stdout), (">&-", ""), ("1>&- 2>&-", "")):
+        line = f"{shlex.join(map(str, command))} {closed}"
+        again = subprocess.run(line, shell=True, input=PASSAGE, capture_output=True, text=True, check=True)
+        assert (again.stdout, again.stderr) == (wanted, "")
 
 
 LOVELACE = Answer("Lovelace", 22, 30, 4.0, 0.5)

@@ -19,12 +19,12 @@ from qa.reader import BETWEEN_TEXTS
 from qa.runtime.package import TFLITE_MAGIC
 
 STDIN = "-"
-PDF_MAGIC = b"%PDF-"
+PDF_MAGIC = re.compile(rb"(^|[\0\r\n])%PDF-")  # a text may have it within a line
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
 LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # ff to st
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
-HIDDEN = ("script", "style", "template")
+HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
 INLINE |= {"s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
@@ -148,7 +148,7 @@ def _read_stdin() -> bytes:
 
 
 def _document(source: str, raw: bytes) -> Document:
-    if PDF_MAGIC in raw[:PDF_MAGIC_WITHIN]:
+    if PDF_MAGIC.search(raw[:PDF_MAGIC_WITHIN]):
         return _pdf(source, raw)
     if raw[4:8] == TFLITE_MAGIC:
         raise OptionError(f"{source}: is a model; give it with --model")
@@ -177,6 +177,7 @@ class _HTMLText(HTMLParser):
         self.parts: list[str] = []
         self._line = 1
         self._hidden = ""
+        self._depth = 0  # of templates in the hidden one
 
     def handle_starttag(self, tag: str, attrs: object) -> None:
         """Part words at a tag that is a block, and hide what is no text."""
@@ -184,12 +185,14 @@ class _HTMLText(HTMLParser):
             self.parts.append(" ")
         if tag in HIDDEN and not self._hidden:
             self._hidden = tag
+        self._depth += tag == self._hidden
 
     def handle_endtag(self, tag: str) -> None:
         """Part words too."""
         if tag not in INLINE:
             self.parts.append(" ")
-        if tag == self._hidden:
+        self._depth -= tag == self._hidden
+        if not self._depth:
             self._hidden = ""
 
     def handle_data(self, data: str) -> None:

@@ -143,9 +143,10 @@ def routes(name: str) -> tuple[Route, ...]:
     private = f"{PRIVATE_INBOX}/{name}"
     copy = f"mkdir -p {PRIVATE_INBOX} && cat > {private}{PARTIAL} && mv {private}{PARTIAL} {private}"
     return (
-        Route("its folder", partial, f"mv {partial} {INBOX}/{name}"),
+        # adb keeps the time of the file here, and the app tells a new file by its time.
+        Route("its folder", partial, f"touch {partial}; mv {partial} {INBOX}/{name}"),
         # adbd gives up where it may not change a file's owner; a move does not try.
-        Route("Download", download, f"mv {download} {INBOX}/{name}"),
+        Route("Download", download, f"touch {download}; mv {download} {INBOX}/{name}"),
         # For a debug build only. run-as may not read /data/local/tmp, so the file comes through a pipe,
         # inside quotes.
         Route(

@@ -1,5 +1,6 @@
 """Publish the page that answers in the browser: what `python -m export.web` does."""
 
+import base64
 import hashlib
 import json
 import shlex
@@ -54,11 +55,18 @@ def version_of(files: dict[str, Path]) -> str:
 
 
 def list_files(files: dict[str, Path]) -> str:
-    """Return the script that tells the service worker what there is: its version, small and large files."""
-    large = [name for name in files if name.startswith(WHEN_NEEDED)]
-    small = [HOME, *(name for name in files if name not in (*large, *UNLISTED))]
+    """Return the script that tells the service worker its version, and small and large files with hashes."""
+    hashes = {HOME: integrity(files["index.html"])}
+    hashes |= {name: integrity(path) for name, path in files.items() if name not in UNLISTED}
+    large = {name: value for name, value in hashes.items() if name.startswith(WHEN_NEEDED)}
+    small = {name: value for name, value in hashes.items() if name not in large}
     listed = {"version": version_of(files), "small": small, "large": large}
     return f"self.PUBLISHED = {json.dumps(listed, indent=1)};\n"
+
+
+def integrity(path: Path) -> str:
+    """Return the hash of a file as browsers check it (Subresource Integrity)."""
+    return f"sha256-{base64.b64encode(bytes.fromhex(file_sha256(path))).decode()}"
 
 
 def check_as_published(out: Path) -> None:

@@ -23,6 +23,7 @@ let unasked = false; // whether the text was typed and nothing was asked about i
 let stopping = null; // while a question is answered or a PDF is read: a function that stops it
 let asking = false; // while a question is answered
 let opening = false; // while a model is opened
+let texts = 0; // texts that were typed, chosen or opened: a slow file must not replace a later one
 
 /** Put a problem into words, or take the last one away. */
 function tell(problem) {
@@ -62,6 +63,7 @@ function setText(text) {
   }
   clearAnswer();
   edit();
+  texts++;
   unasked = false;
   passage.value = text;
   const questions = SAMPLES.find((sample) => sample.text === text)?.questions ?? [];
@@ -159,6 +161,7 @@ async function ask(readAll = false) {
 }
 
 async function openFile(file) {
+  const own = ++texts;
   if (file.size > LARGEST_FILE) throw new Error(`${file.name} is larger than 1 GB, so the page does not open it.`);
   const head = new Uint8Array(await file.slice(0, 8).arrayBuffer());
   if (String.fromCharCode(...head.subarray(4)) === MODEL_MAGIC || file.name.endsWith(".tflite")) {
@@ -166,11 +169,12 @@ async function openFile(file) {
   } else if (await isPdf(file)) {
     clearAnswer();
     const text = await stoppable((say, signal) => pdfText(file, MOST_CHARACTERS, say, signal));
-    if (text) setText(text);
+    if (text && own === texts) setText(text);
   } else {
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
     const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
     const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
+    if (own !== texts) return;
     if (!text.trim()) throw new Error(`${file.name} has no text. Choose another file, or paste its text.`);
     setText(text);
   }
@@ -187,7 +191,7 @@ async function openModel(read, from) {
   } finally {
     opening = false;
     offerAsk();
-    element("shipped").hidden = shelf.from === null;
+    element("shipped").hidden = Boolean(shelf.answerer) && shelf.from === null;
     offerModes();
   }
 }
@@ -224,6 +228,7 @@ function connect() {
   });
   passage.addEventListener("input", () => {
     clearAnswer();
+    texts++;
     unasked = passage.value.trim() !== "";
     element("suggestions").replaceChildren();
   });
@@ -284,7 +289,7 @@ offerSamples();
 await trying(async () => {
   checkBrowser();
   const keeping = await keepForOffline();
-  await openShipped();
+  if (!opening && !shelf.answerer) await openShipped(); // else the user was faster
   const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
   const large = [SHIPPED, ...loaded.filter((name) => name.includes("/litert/wasm/"))];
   const kept = keeping && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);

@@ -1,13 +1,13 @@
 /** Text of a PDF, by pdf.js, which is loaded when a PDF is opened. */
 
-const MAGIC = "%PDF-";
+const MAGIC = /(^|[\0\r\n])%PDF-/; // a text may have it within a line
 const MAGIC_WITHIN = 1024; // bytes; readers allow a header of another program before it
 const address = (name) => new URL(`./pdfjs/${name}`, import.meta.url).href;
 
 /** Return whether a file (File) is a PDF. */
 export async function isPdf(file) {
   const head = new Uint8Array(await file.slice(0, MAGIC_WITHIN).arrayBuffer());
-  return file.name.toLowerCase().endsWith(".pdf") || String.fromCharCode(...head).includes(MAGIC);
+  return file.name.toLowerCase().endsWith(".pdf") || MAGIC.test(String.fromCharCode(...head));
 }
 
 async function startWorker() {

@@ -5,14 +5,14 @@ importScripts("./published.js"); // sets self.PUBLISHED; another version makes a
 const SCOPE = self.registration.scope;
 const PREFIX = `pocketqa ${SCOPE} `;
 const CACHE = PREFIX + self.PUBLISHED.version;
-const addresses = (names) => names.map((name) => new URL(name, SCOPE).href);
-const SMALL = addresses(self.PUBLISHED.small);
-const LARGE = addresses(self.PUBLISHED.large);
-const FILES = new Set([...SMALL, ...LARGE]); // other files of the site, or of the port, are not the page's
+const addresses = (hashes) => Object.entries(hashes).map(([name, hash]) => [new URL(name, SCOPE).href, hash]);
+const HASHES = new Map([...addresses(self.PUBLISHED.small), ...addresses(self.PUBLISHED.large)]); // of the page's files only
+const SMALL = addresses(self.PUBLISHED.small).map(([url]) => url);
+const LARGE = addresses(self.PUBLISHED.large).map(([url]) => url);
 
-/** Ask the server anew, so that no file of an older version is kept. */
+/** Ask the server anew, and for this very file: while a host is updated, it has files of two versions. */
 function fresh(url) {
-  return new Request(url, { cache: "no-cache" });
+  return new Request(url, { cache: "no-cache", integrity: HASHES.get(url) });
 }
 
 async function olderCaches() {
@@ -43,7 +43,8 @@ async function answer(key) {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(key);
   if (kept) return kept;
-  const response = await fetch(fresh(key));
+  const response = await fetch(fresh(key)).catch(() => null);
+  if (!response) return fetch(key, { cache: "no-cache" }); // of another version: used, and not kept
   if (response.status === 200) await cache.put(key, response.clone()).catch(() => {}); // no storage is left
   return response;
 }
@@ -53,5 +54,5 @@ self.addEventListener("activate", (event) => event.waitUntil(activate()));
 self.addEventListener("fetch", (event) => {
   const url = event.request.url.replace(/[?#].*$/, "");
   const key = url === `${SCOPE}index.html` ? SCOPE : url;
-  if (event.request.method === "GET" && FILES.has(key)) event.respondWith(answer(key));
+  if (event.request.method === "GET" && HASHES.has(key)) event.respondWith(answer(key));
 });

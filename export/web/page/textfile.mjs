@@ -7,6 +7,7 @@ const INLINE =
   "small, span, strong, sub, sup, time, tt, u, var, wbr";
 const HTML_NAME = /\.x?html?$/i;
 const HTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)/i;
+const XHTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=/i;
 
 /** Decode the bytes of a text file (Uint8Array). Throws Error, in words, if they are not text. */
 export function decodeText(bytes) {
@@ -28,9 +29,16 @@ export function isHtml(name, text) {
   return HTML_NAME.test(name) || HTML_START.test(text);
 }
 
+/** Return the body of a page: in XHTML, a tag such as <title/> is closed. What is called XHTML and is none is read as HTML. */
+function bodyOf(html) {
+  const parser = new DOMParser();
+  const { body } = XHTML_START.test(html) ? parser.parseFromString(html, "application/xhtml+xml") : {};
+  return body && !body.querySelector("parsererror") ? body : parser.parseFromString(html, "text/html").body;
+}
+
 /** Return the text of an HTML page, a line for each block. Nothing of the page runs or is loaded. */
 export function htmlText(html) {
-  const { body } = new DOMParser().parseFromString(html, "text/html");
+  const body = bodyOf(html);
   const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\s+/g, " ");
   for (const parting of body.querySelectorAll(`:not(${INLINE})`)) {

@@ -81,7 +81,13 @@ RUN_AS = f"cat {TMP} | run-as {APP} sh -c '{COPY}' && rm -f {TMP}"
 
 
 def test_the_plain_way(replay, bundle, capsys):
-    replay(*READY, pushed(bundle, PART), hashed(bundle, PART), shell(f"mv {PART} {SHARED}/{NAME}"), ON_MODEL)
+    replay(
+        *READY,
+        pushed(bundle, PART),
+        hashed(bundle, PART),
+        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
+        ON_MODEL,
+    )
     printed = capsys.readouterr().out
     assert f"{NAME} is on {S} (by its folder)" in printed
     assert "Tap a suggested question" in printed
@@ -89,13 +95,22 @@ def test_the_plain_way(replay, bundle, capsys):
 
 def test_the_folder_is_waited_for(replay, bundle):
     none = (*SEEN[:1], "", f"ls: {SHARED}: No such file or directory\n", 1)
-    steps = (pushed(bundle, PART), hashed(bundle, PART), shell(f"mv {PART} {SHARED}/{NAME}"), ON_MODEL)
+    steps = (
+        pushed(bundle, PART),
+        hashed(bundle, PART),
+        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
+        ON_MODEL,
+    )
     replay(*READY[:3], none, none, SEEN, *steps)
 
 
 def test_by_download_where_fchown_fails(replay, bundle, capsys):
     first = (not_pushed(bundle, PART, FCHOWN), shell(f"rm -f {PART}"))
-    then = (pushed(bundle, DOWNLOAD), hashed(bundle, DOWNLOAD), shell(f"mv {DOWNLOAD} {SHARED}/{NAME}"))
+    then = (
+        pushed(bundle, DOWNLOAD),
+        hashed(bundle, DOWNLOAD),
+        shell(f"touch {DOWNLOAD}; mv {DOWNLOAD} {SHARED}/{NAME}"),
+    )
     replay(*READY, *first, *then, ON_MODEL)
     assert "(by Download)" in capsys.readouterr().out
 
@@ -108,7 +123,7 @@ def blocked(bundle):
         shell(f"rm -f {PART}"),
         pushed(bundle, DOWNLOAD),
         hashed(bundle, DOWNLOAD),
-        shell(f"mv {DOWNLOAD} {SHARED}/{NAME}", "", denied, 1),
+        shell(f"touch {DOWNLOAD}; mv {DOWNLOAD} {SHARED}/{NAME}", "", denied, 1),
         shell(f"rm -f {DOWNLOAD}"),
         pushed(bundle, TMP),
         hashed(bundle, TMP),
@@ -180,7 +195,12 @@ def test_serial_chooses_or_is_refused(replay, bundle):
         "devices",
         f"* daemon started successfully\nList of devices attached\nemulator-5554\toffline\n{S}\tdevice\n\n",
     )
-    steps = (pushed(bundle, PART), hashed(bundle, PART), shell(f"mv {PART} {SHARED}/{NAME}"), ON_MODEL)
+    steps = (
+        pushed(bundle, PART),
+        hashed(bundle, PART),
+        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
+        ON_MODEL,
+    )
     replay(two, *READY[1:], *steps, serial=S)
     with pytest.raises(OptionError, match="--serial must be given with --push, got X"):
         AndroidOptions(bundle.path, serial="X")

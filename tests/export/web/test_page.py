@@ -15,7 +15,7 @@ from pdf_files import pdf_of
 from pypdf import PdfReader, PdfWriter
 from web_site import ask, choose_model, fill, opened, served, text, wait
 
-from export.web.publish import PDF_SCRIPTS, WebOptions, publish
+from export.web.publish import PDF_SCRIPTS, WebOptions, integrity, publish
 from qa import load
 from qa.base.sampling import evenly
 from qa.bundles.bundle import PROBE
@@ -197,6 +197,11 @@ HTML_FILES = {
         "<img><figcaption>A pear</figcaption><button>Buy</button>now",
         ["Home The shop", "Opens at 9", "Fruit", "Apple", "A pear Buy now"],
     ),
+    "closed.xhtml": (
+        "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='x'/></head>"
+        "<body><p>Keys are<br/>at the desk.</p><noscript>x</noscript></body></html>",
+        ["Keys are", "at the desk."],
+    ),
     "rules": (
         "<?xml version='1.0'?>\n<!doctype html><p>Keys are\n at <b>the</b> desk.",
         ["Keys are at the desk."],
@@ -223,6 +228,19 @@ def test_a_file_without_text_leaves_the_text_in_the_field(page, tmp_path):
         page.choose_file("#text-file", tmp_path / name)
         wait(page, f"document.querySelector('#problem').textContent.includes({json.dumps(name)})")
         assert page.run("document.querySelector('#passage').value") == "A text that I typed."
+
+
+def test_a_slow_file_does_not_replace_what_was_typed_meanwhile(page, tmp_path):
+    (tmp_path / "slow.txt").write_text("From a slow disk.")
+    page.run("""void (File.prototype.arrayBuffer = function () {
+        return new Promise((resolve) => { window.arrive = () => resolve(new Response(this).arrayBuffer()); });
+    })""")
+    page.choose_file("#text-file", tmp_path / "slow.txt")
+    wait(page, "Boolean(window.arrive)")
+    fill(page, "A text that I typed.", "")
+    page.run("window.arrive()")
+    page.run("new Promise((resolve) => setTimeout(resolve, 300))")
+    assert page.run("document.querySelector('#passage').value") == "A text that I typed."
 
 
 def pdf_of_html(page, path, html):
@@ -530,8 +548,13 @@ def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     sample = '{ title: "New", text: "Ada wrote it.", questions: [] }'
     with served(updated) as url:
         opened(browser, url)
+        before = integrity(updated / "samples.mjs")
         (updated / "samples.mjs").write_text(f"export const SAMPLES = [{sample}];\n")
-        published.write_text(published.read_text().replace('"version": "', '"version": "updated '))
+        listed = published.read_text().replace('"version": "', '"version": "updated ')
+        published.write_text(listed)  # the host has a file that is not of this version
+        opened(browser, url)
+        assert not browser.run("caches.keys().then(names => names.some(name => name.includes('updated')))")
+        published.write_text(listed.replace(before, integrity(updated / "samples.mjs")))
         opened(browser, url)
         kept = "(await caches.keys()).filter(name => name.includes(location.origin))"
         wait(

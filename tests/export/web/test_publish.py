@@ -51,6 +51,8 @@ def test_every_file_is_listed_once_for_the_service_worker(model, npm, tmp_path):
     assert sorted([*listed["small"], *listed["large"]]) == sorted({"./", *files} - by_hand)
     assert {"model.tflite", "pdfjs/pdf.worker.min.mjs", "pdfjs/cmaps/H.bcmap"} < {*listed["large"]}
     assert (folder / "model.tflite").read_bytes() == model.weights.read_bytes()
+    digest = hashlib.sha256((folder / "index.html").read_bytes()).digest()
+    assert listed["small"]["./"] == f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def test_a_changed_file_is_another_version_and_the_page_is_replaced(model, npm, tmp_path, capsys):

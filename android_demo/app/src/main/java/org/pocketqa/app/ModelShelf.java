@@ -7,10 +7,8 @@ import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import org.pocketqa.core.StoredModel;
 
 /** Models on this phone: lists, selects, imports and deletes them. Main thread only. */
@@ -35,7 +33,8 @@ final class ModelShelf {
     private final Background thread = new Background("models");
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private Map<File, String> pushed = new HashMap<File, String>();
-    private final Set<String> tried = new HashSet<String>(); // pushed files (name, version) that are not tried again
+    private final Map<File, String> tried = new HashMap<File, String>(); // pushed files whose version is not tried again
+    private boolean bundledTried;
     private String bundledSha256; // its thread only
     private boolean listed;
     int looks; // scans that were requested and are not done; tests wait for them
@@ -106,6 +105,7 @@ final class ModelShelf {
                         boolean changed = !listed || !same(models, found.models);
                         models = found.models;
                         pushed = found.pushed;
+                        tried.keySet().retainAll(pushed.keySet()); // a file that was taken in may be pushed again
                         listed = true;
                         takeIn(found);
                         loadOne();
@@ -146,7 +146,8 @@ final class ModelShelf {
         for (final File file : found.settled) {
             final String version = found.pushed.get(file);
             boolean refused = settings.refused(file.getPath(), version);
-            if (copier.job() == null && !refused && tried.add(file + " " + version)) {
+            if (copier.job() == null && !refused && !version.equals(tried.get(file))) {
+                tried.put(file, version);
                 copier.start(new PushedFile(file, () -> settings.setRefused(file.getPath(), version)), this::arrived);
             }
         }
@@ -161,7 +162,8 @@ final class ModelShelf {
         final String before = settings.bundledName();
         boolean first = before == null && models.isEmpty() && settings.model() == null;
         boolean newer = before != null && !sha256.equals(settings.bundledSha256()) && named(before, models);
-        if ((first || newer) && tried.add("bundled")) {
+        if ((first || newer) && !bundledTried) {
+            bundledTried = true;
             copier.start(
                     new BundledModel(context),
                     model -> {

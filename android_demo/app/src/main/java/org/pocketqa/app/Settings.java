@@ -97,7 +97,7 @@ final class Settings {
         preferences.edit().remove(LOADING).apply();
     }
 
-    // Another installation may contain another LiteRT that can load the file.
+    // Another installation may contain another LiteRT that can load the file, or know newer packages.
     private String blamed(String version) {
         return version + " " + build;
     }
@@ -107,13 +107,13 @@ final class Settings {
         return blamed(model.version).equals(preferences.getString(ENDED_WITH_XNNPACK + model.name, null));
     }
 
-    /** Tests whether this version of a pushed file was refused. */
+    /** Tests whether this installation refused this version of a pushed file. */
     boolean refused(String pushed, String version) {
-        return version.equals(preferences.getString(REFUSED + pushed, null));
+        return blamed(version).equals(preferences.getString(REFUSED + pushed, null));
     }
 
     void setRefused(String pushed, String version) {
-        preferences.edit().putString(REFUSED + pushed, version).apply();
+        preferences.edit().putString(REFUSED + pushed, blamed(version)).apply();
     }
 
     /** Removes a deleted model from the settings, so that the next start does not look for it or report it. */

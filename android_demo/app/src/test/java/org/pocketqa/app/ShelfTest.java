@@ -86,6 +86,18 @@ public class ShelfTest {
     }
 
     @Test
+    public void aDeletedModelIsTakenInAgainWhenTheSameFileIsPushedAgain() throws IOException {
+        phone.startWith(MODEL);
+        for (int time = 0; time < 2; time++) {
+            File pushed = phone.push("new.tflite", ModelBytes.named("other"));
+            assertTrue(pushed.setLastModified(1700000000000L));
+            phone.look();
+            phone.until(() -> phone.names().contains("other-fp32.tflite"));
+            delete("other-fp32.tflite");
+        }
+    }
+
+    @Test
     public void aFileThatIsStillBeingWrittenIsLeftAlone() throws IOException {
         phone.start();
         File pushed = phone.push("new.tflite", Arrays.copyOf(MODEL, 100));

@@ -93,7 +93,7 @@ def run_with(
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed: what is printed there must not go elsewhere
+        if getattr(sys, name) is None:  # closed; print would take stdout instead
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import qa
 
-if Path(qa.__file__).parents[1] != Path(__file__).parents[1]:
-    raise ImportError(f"{qa.__file__} hides PocketQA's package of that name; rename it")
+# A folder without __init__.py has no file.
+if not Path(qa.__file__ or qa.__path__[0]).is_relative_to(Path(__file__).parents[1] / "qa"):
+    raise ImportError(f"{qa.__file__ or qa.__path__[0]} hides PocketQA's package of that name; rename it")
 
 from qa import load
 from qa.base.errors import PocketQAError

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 
 import pytest
 from places import ROOT, sources
@@ -54,6 +55,14 @@ def test_imports_run_one_way():
             f"{module} imports {name}" for name in imported_modules(path) if floor(name) > floor(module)
         ]
     assert wrong == []
+
+
+def test_a_wheel_has_every_package():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"][
+        "packages"
+    ]
+    folders = {".".join(path.parent.relative_to(ROOT).parts) for path in sources()}
+    assert sorted({*listed} - {"pocketqa.models"}) == sorted(folders)
 
 
 def tree_of_imports():

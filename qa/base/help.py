@@ -1,5 +1,6 @@
 """Help of a command in three groups: what it needs, what most users set, and what experts set."""
 
+import inspect
 import re
 import shutil
 import textwrap
@@ -60,7 +61,7 @@ def _field(action: Any) -> str:
 
 def _place(options: Any, action: Any) -> int:
     """Return where an option stands in its group: a command's own options before inherited ones."""
-    names = [name for kind in options.__mro__ for name in vars(kind).get("__annotations__", ())]
+    names = [name for kind in options.__mro__ for name in inspect.get_annotations(kind)]
     return names.index(_field(action)) if _field(action) in names else 0
 
 

@@ -1,6 +1,7 @@
 """Progress on stderr: a bar on a terminal, a line now and then in a log."""
 
 import sys
+import threading
 from collections.abc import Collection
 from typing import Any
 
@@ -11,6 +12,9 @@ LINES = 100  # most lines for one task
 BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
 NARROWEST = 10  # characters of the bar itself
 
+# Else tqdm makes a lock of multiprocessing, which settles how a service's processes start.
+tqdm.set_lock(threading.RLock())
+
 
 class Progress(tqdm):
     """Progress of a task with a known number of steps, to iterate over or to `update` in a `with` block.
@@ -19,16 +23,20 @@ class Progress(tqdm):
     percent of the steps, and one at the end of a task that took longer than LINE_SECONDS.
     """
 
+    monitor_interval = 0  # no thread of tqdm's: every step looks at the time
+
     def __init__(
         self, items: Collection[Any] = (), *, total: int | None = None, delay: float = 0.0, **others: Any
     ) -> None:
         total = len(items) if total is None else total
-        pace: dict[str, Any] = {"mininterval": 1.0, "delay": delay}
-        self.in_log = not sys.stderr.isatty()
+        pace: dict[str, Any] = {"mininterval": 1.0, "miniters": 1, "delay": delay}
+        self.in_log = not getattr(sys.stderr, "isatty", bool)()  # a service may have put a logger there
         if self.in_log:
             pace = {"mininterval": LINE_SECONDS, "delay": LINE_SECONDS, "miniters": total / LINES}
             # tqdm shows a bar sooner after `maxinterval`, and a line end behind one that it leaves.
             pace |= {"maxinterval": float("inf"), "leave": False}
+        if sys.stderr is None:
+            others["disable"] = True
         super().__init__(items, total=total, bar_format=BAR, **pace, **others)
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qa.base.cli import one_line
 from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
@@ -86,7 +87,8 @@ def is_checkpoint(name: str | Path) -> bool:
     if path.exists():
         of_a_bundle = any((path / name).is_file() for name in (MANIFEST, SETTINGS))
         return not of_a_bundle and any((path / name).is_file() for name in CHECKPOINT_CONFIGS)
-    return HUB_NAME.fullmatch(str(name)) is not None and not in_a_folder_here(path)
+    is_name = HUB_NAME.fullmatch(str(name)) is not None and path.suffix not in (".tflite", ".onnx")
+    return is_name and not in_a_folder_here(path)
 
 
 def output_beside(name: str | Path, suffix: str) -> Path:
@@ -103,8 +105,15 @@ def output_beside(name: str | Path, suffix: str) -> Path:
 
 def cached_bundle(name: str) -> Bundle:
     """Return the cached bundle of a checkpoint; import it when it is not in the cache."""
-    from qa.models.pretrained import checkpoint_folder
-
+    try:
+        from qa.models.pretrained import checkpoint_folder
+    except ModuleNotFoundError as error:
+        what = (
+            "is a checkpoint" if Path(name).exists() else "no such file or folder here; on the hub it is one"
+        )
+        raise OptionError(
+            f"{name}: {what}, which needs {error.name}: pip install 'pocketqa[train]'"
+        ) from None
     folder = checkpoint_folder(name)
     key = [CACHE_VERSION, sorted(source_files(folder).items())]
     digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
@@ -120,10 +129,14 @@ def opened_in_cache(cached: Path, make: Callable[[], Bundle]) -> Bundle:
         shutil.rmtree(cached, ignore_errors=True)  # damaged
     try:
         return make()
-    except (BundleError, OSError):
-        if not cached.exists():
-            raise
-        return open_bundle(cached)  # another thread or process was faster
+    except (BundleError, OSError) as error:
+        if cached.exists():
+            return open_bundle(cached)  # another thread or process was faster
+        if isinstance(error, OSError):
+            raise OptionError(
+                f"{cached}: cannot be written ({one_line(error)}); set HOME to a folder that can be"
+            ) from None
+        raise
 
 
 def source_files(folder: Path) -> dict[str, str]:

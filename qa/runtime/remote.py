@@ -158,6 +158,7 @@ class RemoteRuntime:
         self.close = weakref.finalize(self, _end, self._process, stderr)
         """End the process."""
         self._interrupted = False
+        self._loaded_by = os.getpid()
         try:
             self.loaded = self.ask("load", **deployment.load, threads=threads, cores=list(cores))
         except BaseException:
@@ -179,6 +180,8 @@ class RemoteRuntime:
     def ask(self, do: str, **arguments: Any) -> dict[str, Any]:
         """Send a request and return its reply."""
         assert self._process.stdin is not None
+        if self._loaded_by != os.getpid():
+            raise RemoteError("the model was loaded before this process was forked; load it in each process")
         if self._interrupted:
             text = "its process was ended with an interrupted request; load the model again"
             raise RemoteError(self._deployment.explain(text))

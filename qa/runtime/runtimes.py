@@ -7,12 +7,13 @@ computes this model wrongly is refused before it can answer.
 import contextlib
 import importlib
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from qa.base.cli import one_line
-from qa.base.errors import BundleError, PocketQAError, ProbeError
+from qa.base.errors import BundleError, OptionError, PocketQAError, ProbeError
 from qa.base.progress import Progress
 from qa.bundles.bundle import PROBE, ModelFolder
 from qa.formats.registry import FORMATS
@@ -53,8 +54,13 @@ class TorchRuntime:
     @staticmethod
     def library() -> Any:
         """Import torch and the model."""
-        import qa.models.model  # noqa: F401
-
+        try:
+            import qa.models.model  # noqa: F401
+        except ModuleNotFoundError as error:
+            raise OptionError(
+                f"a PyTorch bundle needs {error.name}, which is not installed for {sys.executable}; "
+                "pip install 'pocketqa[train]'"
+            ) from None
         return importlib.import_module("torch")
 
     def __init__(self, weights: Path, threads: int, device: str = "cpu") -> None:

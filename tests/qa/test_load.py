@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import get_args
 
 import pytest
+from places import ROOT
 
 from qa import load
 from qa.base.errors import BundleError, OptionError
@@ -175,6 +176,51 @@ def test_what_is_no_bundle_is_refused(tmp_path):
         load(tmp_path / "absent")
     with pytest.raises(OptionError, match="name_or_path must be a path or a hub name, got 3"):
         load(3)
+
+
+WITHOUT_TORCH = """
+import sys
+sys.modules["torch"] = None
+import qa
+from qa.base.errors import PocketQAError
+for name in sys.argv[1:]:
+    try:
+        qa.load(name)
+    except PocketQAError as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_what_needs_pytorch_says_so_where_it_is_not_installed():
+    names = ["typo.tflite", "my-model", str(ROOT / "models" / "student")]
+    program = [sys.executable, "-c", WITHOUT_TORCH, *names]
+    typo, unknown, bundle = subprocess.check_output(program, text=True, cwd=ROOT).splitlines()
+    assert typo.startswith("BundleError typo.tflite: ")
+    assert unknown.startswith("OptionError my-model: no such file or folder here")
+    assert "pip install 'pocketqa[train]'" in unknown
+    assert bundle.startswith("OptionError a PyTorch bundle needs torch")
+
+
+IN_A_SERVICE = """
+import multiprocessing, sys, threading
+import qa
+
+class Logger:
+    def write(self, text): pass
+    def flush(self): pass
+
+model = qa.load()
+for stderr in (Logger(), None):
+    sys.stderr = stderr
+    print(model.answer("Who wrote it?", "Ada wrote it.").text)
+multiprocessing.set_start_method("spawn")
+print(threading.active_count())
+"""
+
+
+def test_in_a_service_it_needs_no_stderr_and_settles_nothing_for_other_processes():
+    program = [sys.executable, "-c", IN_A_SERVICE]
+    assert subprocess.check_output(program, text=True, cwd=ROOT).splitlines() == ["Ada", "Ada", "1"]
 
 
 @pytest.mark.parametrize("statement", ["from qa import load", "import pocketqa"])

@@ -40,6 +40,19 @@ def test_its_death_is_an_error_and_the_caller_lives(tiny_export):
             model.answer("Who was born?", CONTEXT)
 
 
+def test_after_a_fork_the_file_is_not_blamed(tiny_export):
+    model = qa.load(tiny_export("onnx").path, threads=1, isolated=True)
+    child = os.fork()
+    if child == 0:
+        try:
+            model.runtime({})
+        except RemoteError as error:
+            os._exit(0 if "load it in each process" in str(error) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    model.answer("Who was born?", CONTEXT)
+
+
 def test_what_loading_refuses_is_refused_by_the_same_error(tiny_export, tmp_path):
     source = tiny_export("onnx").path
     path = tmp_path / "wrong"

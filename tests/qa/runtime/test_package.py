@@ -7,7 +7,7 @@ import pytest
 
 from qa import load
 from qa.base.commands import run_command
-from qa.base.errors import BundleError
+from qa.base.errors import BundleError, OptionError
 from qa.base.shipped import ASKED, FOLDER
 from qa.bundles.bundle import open_bundle
 from qa.runtime.package import open_packaged
@@ -36,6 +36,12 @@ def test_the_file_alone_answers_as_its_bundle(lone, tmp_path, capsys):
     run_command("ask", words)
     assert json.loads(capsys.readouterr().out)["answer"].startswith("Paris")
     assert [path.stat().st_ino for path in (tmp_path / "home").rglob("manifest.json")] == before != []
+
+
+def test_without_a_folder_to_unpack_it_in_the_way_out_is_said(lone, monkeypatch):
+    monkeypatch.setenv("HOME", "/proc/nobody")
+    with pytest.raises(OptionError, match=r"^/proc/nobody/.*; set HOME to a folder"):
+        load(lone)
 
 
 def test_in_its_folder_it_is_the_bundle(tmp_path, monkeypatch):

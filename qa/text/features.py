@@ -135,7 +135,8 @@ def question_head(question: list[int], tokenizer: Tokenizer, max_length: int) ->
 def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = False) -> list[Passage]:
     """Tokenize each passage whole, without special tokens."""
     passages = []
-    bare = special_tokens(tokenizer).wordpiece  # without white space; a tenth of the time is in looking
+    # Without white space; a tenth of the time is in looking.
+    bare = special_tokens(tokenizer).wordpiece and type(tokenizer.model).__name__ == "WordPiece"
     with Progress(
         total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
     ) as bar:

@@ -118,7 +118,8 @@ def save_tokenizer(
         pair=f"{family.cls} $A {between} $B:1 {family.sep}:1",
         special_tokens=[(token, token_id(tokenizer, token)) for token in (family.cls, family.sep)],
     )
-    if family is ROBERTA:  # its tokens begin with a space, which is no part of an answer
+    if family is ROBERTA and '"ByteLevel"' in json.dumps(_parts(tokenizer)["pre_tokenizer"]):
+        # Its tokens begin with a space, which is no part of an answer.
         joined = processors.Sequence([processors.ByteLevel(trim_offsets=True), joined])
     tokenizer.post_processor = joined
     text = tokenizer.to_str(pretty=False)  # a third smaller
@@ -138,13 +139,41 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
             "tokenize_chinese_chars": "handle_chinese_chars",
         }
         settings = normalizer_settings(tokenizer)
-        if settings.keys() >= set(names.values()):
+        if settings.keys() >= set(names.values()) and _is_berts(_parts(tokenizer)):
             config |= {name: settings[ours] for name, ours in names.items()}
         else:
             config["tokenizer_class"] = SpecialTokens.tokenizer_class
+    if family is ALBERT:  # and an AlbertTokenizer's of these
+        normalizer = json.dumps(_parts(tokenizer)["normalizer"])
+        config |= {
+            "do_lower_case": '"Lowercase"' in normalizer,
+            "keep_accents": '"StripAccents"' not in normalizer,
+        }
     kinds = ("cls_token", "sep_token", "pad_token", "unk_token")
     config |= dict(zip(kinds, family.names, strict=True))
     return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
+
+
+def _is_berts(parts: dict[str, Any]) -> bool:
+    """Return whether transformers makes the same BertTokenizer anew, of the switches of its normalizer."""
+    model = parts["model"]
+    return (
+        parts["pre_tokenizer"] == {"type": "BertPreTokenizer"}
+        and (parts["normalizer"] or {}).get("clean_text") is True
+        and (model.get("continuing_subword_prefix"), model.get("max_input_chars_per_word")) == ("##", 100)
+    )
+
+
+def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return a tokenizer as its file has it."""
+    parts: dict[str, Any] = json.loads(tokenizer.to_str())
+    return parts
+
+
+def unknown_id(tokenizer: Tokenizer) -> int | None:
+    """Return the id that a tokenizer gives to what it does not know; None where it knows everything."""
+    model = _parts(tokenizer)["model"]
+    return model["unk_id"] if "unk_id" in model else tokenizer.token_to_id(model.get("unk_token") or "")
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str | None]:
@@ -155,5 +184,5 @@ def vocabulary(tokenizer: Tokenizer) -> list[str | None]:
 
 def normalizer_settings(tokenizer: Tokenizer) -> dict[str, object]:
     """Return BertNormalizer's switches (lowercase, strip_accents, clean_text, handle_chinese_chars)."""
-    normalizer = json.loads(tokenizer.to_str())["normalizer"] or {}
+    normalizer = _parts(tokenizer)["normalizer"] or {}
     return {key: value for key, value in normalizer.items() if key != "type"}

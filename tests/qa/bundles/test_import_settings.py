@@ -15,7 +15,7 @@ from checkpoints import (
     write_checkpoint,
     write_json,
 )
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
 
 from distill.options import FinetuneOptions
@@ -24,6 +24,7 @@ from qa.base.errors import PocketQAError
 from qa.bundles import hf_import
 from qa.bundles.hf_import import import_checkpoint
 from qa.formats.tensors import INPUTS
+from qa.models.checkpoint_tokenizer import PASSAGE, QUESTION
 from qa.models.pretrained import CHECKPOINT_FILES, head_labels, load_encoder
 
 
@@ -116,6 +117,57 @@ def test_without_a_word_token_types_are_those_of_the_version_that_saved_it(tmp_p
     assert read_json(bundle.path / "tokenizer_config.json")["model_input_names"] == list(inputs)
 
 
+@pytest.mark.parametrize("version", ["4.40.0", None])
+def test_a_class_that_never_gave_token_types_gives_none(tmp_path, version):
+    folder = write_checkpoint(tmp_path / "checkpoint", "bert")
+    change_json(
+        folder / "tokenizer_config.json", model_input_names=None, tokenizer_class="DistilBertTokenizer"
+    )
+    change_json(folder / "config.json", transformers_version=version)
+    assert largest_difference(reference_logits(folder), our_logits(imported(folder))) < TOLERANCE
+
+
+def cased_pieces(folder):
+    """An ALBERT with capitals and accents."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer_settings(do_lower_case=False, keep_accents=True)(folder)
+
+
+def with_digits(folder):
+    """A BERT whose digits are tokens of their own."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    parts = [pre_tokenizers.BertPreTokenizer(), pre_tokenizers.Digits(individual_digits=True)]
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(parts)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast", model_input_names=list(INPUTS))(folder)
+
+
+@pytest.mark.parametrize(("family", "change"), [("albert", cased_pieces), ("bert", with_digits)])
+def test_transformers_makes_the_same_tokenizer_of_a_bundle(tmp_path, family, change):
+    folder = write_checkpoint(tmp_path / "checkpoint", family)
+    change(folder)
+    bundle = imported(folder)
+    ours, theirs = (AutoTokenizer.from_pretrained(path)(QUESTION, PASSAGE) for path in (bundle.path, folder))
+    assert ours["input_ids"] == theirs["input_ids"]
+
+
+def test_an_unknown_token_that_is_padding_too_is_refused_where_positions_depend_on_it(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "roberta", "XLM-R")
+    text = read_json(folder / "tokenizer.json")
+    write_json(folder / "tokenizer.json", text | {"model": text["model"] | {"unk_id": 1}})
+    tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast")(folder)
+    with pytest.raises(PocketQAError, match=r"token 1 .* both padding and unknown"):
+        imported(folder)
+
+
+def test_a_letter_that_byte_pairs_write_for_a_space_is_a_letter_in_sentence_pieces(tmp_path):
+    bundle = imported(write_checkpoint(tmp_path / "checkpoint", "bert", "XLM-R"))
+    encoding = bundle.tokenizer.encode("xĠ aĠb", add_special_tokens=False)
+    assert {at for pair in encoding.offsets for at in range(*pair)} >= {0, 1, 3, 4, 5}
+
+
 def test_token_types_are_said_in_any_of_the_tokenizers_files(tmp_path):
     folder = write_checkpoint(tmp_path / "checkpoint", "bert")
     change_json(folder / "config.json", transformers_version="4.56.2")
@@ -199,6 +251,17 @@ REFUSED = {
     "another layer": (extra("bert.encoder.layer.2.output.dense.weight", 32, 40), r"layer\.2\.output"),
     "a weight twice": (twice, r"twice.*module\."),
     "a decoder": (config(is_decoder=True), "is_decoder"),
+    "causal": (config(is_causal=True), "is_causal"),
+    "another config": (config(configuration_files=["config.4.0.0.json"]), r"configuration_files.*4\.0\.0"),
+    "named weights": (config(transformers_weights="other.safetensors"), r"transformers_weights.*other"),
+    "code of a tokenizer": (
+        tokenizer_settings(auto_map={"AutoTokenizer": [None, "my.MyTokenizer"]}),
+        r"tokenizer_config\.json: auto_map",
+    ),
+    "another tokenizer": (
+        tokenizer_settings(fast_tokenizer_files=["tokenizer.json", "tokenizer.4.0.0.json"]),
+        r"fast_tokenizer_files.*4\.0\.0",
+    ),
     "pruned heads": (config(pruned_heads={"0": [1]}), "pruned_heads"),
     "integers": (config(quantization_config={"quant_method": "gptq"}), "quantization_config"),
     "code": (config(auto_map={"AutoModel": "modeling.Model"}), "auto_map"),

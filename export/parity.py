@@ -24,6 +24,7 @@ from qa.text.features import Window, collate, make_windows
 from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
+SHORT_WINDOW = 16  # tokens
 PADDING = 128  # tokens of the padded run; with fixed lengths most windows then take a longer signature
 # A file's tolerance is twice its largest difference here. LiteRT's two kinds of kernels round activations
 # differently: in 13 files one was up to 2.7 times as far from PyTorch as the other. Other CPUs differ from
@@ -35,9 +36,9 @@ LEAST_TOLERANCE = 0.1
 def limits_of(precision: str, embeddings: str | None) -> Precision:
     """Return the precision whose limits hold for the logits of a file.
 
-    An embedding table of few bits moves the logits of an untrained model as int4 does. Those of a trained
-    model it moves less: int4 rows and pq3 in an int8 file by 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of
-    their deviation.
+    `embeddings` is the form that the export gave to the embedding table, if it changed it. A table of few
+    bits moves the logits of an untrained model as int4 does. Those of a trained model it moves less: int4
+    rows and pq3 in an int8 file by 0.11 to 0.13 (LiteRT) and 0.19 (ONNX Runtime) of their deviation.
     """
     return PRECISIONS["int4" if embeddings not in (None, "int8") else precision]
 

@@ -225,8 +225,8 @@ def _check_ids(where: str, encoder: Encoder, tokenizer: Tokenizer) -> None:
         )
     if encoder.first_position and unknown_id(tokenizer) == pad:
         raise OptionError(
-            f"{where}: token {pad} of its tokenizer is both padding and unknown; transformers gives padding no "
-            "position, so the unknown token needs another id"
+            f"{where}: token {pad} of its tokenizer is both padding and unknown; transformers gives padding "
+            "no position, so the unknown token needs another id"
         )
 
 

@@ -14,6 +14,7 @@ from export.tflite.file import TFLiteFile, TFLiteGraph
 from qa.base.errors import UnsupportedExport
 
 MOST_PARTS = 4  # outputs of a SPLIT that XNNPACK computes
+SHORTEST = 3  # tokens that every window has: [CLS] [SEP] [SEP]
 
 
 class OneLength(UnsupportedExport):
@@ -98,6 +99,8 @@ class _AnyLength:
             else:
                 if name == "BATCH_MATMUL":
                     self._product(operator)
+                if name == "SLICE":
+                    self._check_slice(operator)
                 graph.append(operator)
         for tensor in (*graph.inputs, *graph.outputs):
             graph.free_axes(tensor, self.axes.get(tensor, [1]))
@@ -134,6 +137,15 @@ class _AnyLength:
         if axes:
             graph.reshape_to(operator, [-1 if axis in axes else side for axis, side in enumerate(after)])
         graph.append(operator)
+
+    def _check_slice(self, operator: Any) -> None:
+        """Raise OneLength for a SLICE of tokens that not every window has."""
+        source, *places = (int(tensor) for tensor in operator.inputs)
+        begin, size = map(self.graph.integers, places)
+        for axis in self.axes[source]:
+            end = begin[axis] + size[axis]
+            if end > SHORTEST:
+                raise OneLength(f"SLICE takes tokens {begin[axis]} to {end}, which a shorter window has not")
 
     def _split(self, slices: Sequence[Any]) -> None:
         """Replace SLICEs that cut a tensor into equal parts by SPLITs, which need no size."""

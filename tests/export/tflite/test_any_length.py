@@ -112,6 +112,22 @@ def test_heads_are_split_without_a_length(n_heads):
             assert np.abs(logits.numpy() - actual[name]).max() < 1e-4
 
 
+@pytest.mark.parametrize("head", quick("qermit-cnn", rest=["qermit-cnn-multi", "qermit-concat"]))
+def test_a_cut_of_more_tokens_than_a_short_window_has_is_refused(head):
+    """At the lengths of the two traces, 70 and 140, the first 66 tokens are there."""
+    config = BertConfig(
+        vocab_size=64,
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=140,
+    )
+    model = QAModel(Encoder(config), head).eval()
+    with pytest.raises(OneLength, match="SLICE takes tokens 0 to 66"):
+        convert(model, [any_length_signature(140)])
+
+
 def test_a_constant_of_one_length_is_refused(bare_tflite):
     """The fixed signatures have their positions as constants."""
     with pytest.raises(OneLength, match="ADD has a constant of"):

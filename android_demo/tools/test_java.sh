@@ -49,12 +49,10 @@ rm -rf $app
 mkdir -p $app/gen/org/pocketqa/app $app/test
 {
     echo "package org.pocketqa.app; public final class R {"
-    for kind in string plurals; do
-        echo "public static final class $kind {"
-        sed -nE "s/.*<$kind name=\"(\w+)\".*/\1/p" app/src/main/res/values/strings.xml |
-            awk '{ print "public static final int " $1 " = " NR ";" }'
-        echo "}"
-    done
+    echo "public static final class string {"
+    sed -nE 's/.*<string name="(\w+)".*/\1/p' app/src/main/res/values/strings.xml |
+        awk '{ print "public static final int " $1 " = " NR ";" }'
+    echo "}"
     echo "}"
 } >$app/gen/org/pocketqa/app/R.java
 # compile_app FOLDER CLASSPATH SOURCE...: compile the sources and the app classes they use to build/app-test/FOLDER.

@@ -13,6 +13,7 @@ const MOST_CHARACTERS = 1_000_000;
 const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
 const LARGEST_FILE = 1_000_000_000;
 const SHIPPED = "model.tflite";
+const NOT_READY = "No model is ready. Wait until it is loaded, or load the page again.";
 const MODEL_MAGIC = "TFL3"; // at byte 4
 
 const passage = element("passage");
@@ -67,7 +68,8 @@ function setText(text) {
   unasked = false;
   passage.value = text;
   const questions = SAMPLES.find((sample) => sample.text === text)?.questions ?? [];
-  question.value = questions[0] ?? "";
+  const isSuggested = SAMPLES.some((sample) => sample.questions.includes(question.value));
+  if (questions.length || isSuggested) question.value = questions[0] ?? ""; // a question of the user's stays
   const buttons = questions.map((suggested) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -82,9 +84,14 @@ function setText(text) {
   element("suggestions").replaceChildren(...buttons);
 }
 
+/** Ask whether a text that was typed and not asked about may go. */
+function mayReplace() {
+  return !unasked || confirm("You have not asked about the text in the field yet. Replace it?");
+}
+
 /** Show an earlier answer of this session again, in its text. */
 function showAgain({ text, asked, answer }) {
-  if (unasked && !confirm("You have not asked about the text in the field yet. Replace it?")) return;
+  if (!mayReplace()) return;
   tell(null);
   setText(text);
   question.value = asked;
@@ -141,7 +148,7 @@ async function ask(readAll = false) {
   if (!question.value.trim()) throw new Error("Type a question first.");
   if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
   if (stopping) return;
-  if (opening || !shelf.answerer) throw new Error("No model is ready. Wait until it is loaded, or load the page again.");
+  if (opening || !shelf.answerer) throw new Error(NOT_READY);
   clearAnswer();
   const text = passage.value;
   const asked = question.value;
@@ -188,9 +195,11 @@ async function openModel(read, from) {
   offerAsk();
   try {
     await shelf.open(read, from);
+    if (element("problem").textContent === NOT_READY) tell(null);
   } finally {
     opening = false;
     offerAsk();
+    if (document.activeElement === element("shipped")) element("open-model").focus(); // what is hidden loses the focus
     element("shipped").hidden = Boolean(shelf.answerer) && shelf.from === null;
     offerModes();
   }
@@ -266,8 +275,11 @@ function offerSamples() {
   list.append(...SAMPLES.map(({ title }, i) => new Option(title, String(i))));
   list.addEventListener("change", () => {
     const sample = SAMPLES[list.value];
-    list.value = ""; // so that the same sample can be chosen again
-    if (sample) trying(() => setText(sample.text));
+    if (sample && mayReplace()) trying(() => setText(sample.text));
+    else list.value = "";
+  });
+  list.addEventListener("blur", () => {
+    list.value = ""; // so that the same sample can be chosen again; until then, arrow keys go on to the next
   });
   setText(SAMPLES[0].text);
 }

@@ -243,6 +243,28 @@ def test_a_slow_file_does_not_replace_what_was_typed_meanwhile(page, tmp_path):
     assert page.run("document.querySelector('#passage').value") == "A text that I typed."
 
 
+def test_a_text_leaves_a_typed_question_and_takes_a_suggested_one_along(page, tmp_path):
+    (tmp_path / "own.txt").write_text("Ada wrote it.")
+    for typed, left in (
+        (page.run("document.querySelector('#question').value"), ""),
+        ("Who wrote it?", "Who wrote it?"),
+    ):
+        fill(page, "A text.", typed)
+        page.choose_file("#text-file", tmp_path / "own.txt")
+        wait(page, "document.querySelector('#passage').value === 'Ada wrote it.'")
+        assert page.run("document.querySelector('#question').value") == left
+
+
+def test_samples_replace_a_typed_text_on_consent_only_and_can_be_gone_through(page):
+    fill(page, "A text that I typed.", "")
+    for agreed, chosen in ((False, 0), (True, 1), (True, 2)):
+        page.run(f"window.confirm = () => {json.dumps(agreed)}")
+        page.run(f"""(() => {{ const list = document.querySelector('#samples'); list.value = '{chosen}';
+            list.dispatchEvent(new Event('change')); }})()""")
+        assert (page.run("document.querySelector('#passage').value") != "A text that I typed.") == agreed
+        assert page.run("document.querySelector('#samples').value") == (str(chosen) if agreed else "")
+
+
 def pdf_of_html(page, path, html):
     """A PDF of a page, as Chromium prints it: subsets of fonts, streams packed."""
     page.open("about:blank")
@@ -357,7 +379,11 @@ def test_another_packaged_file_brings_its_settings(page, page_model, tmp_path):
         page, with_settings(page_model.weights, tmp_path / "always.tflite", {"null_threshold": None})
     )
     assert ask(page, suggestion=2) is not None
+    page.run("document.querySelector('footer details').open = true")
+    page.run("document.querySelector('#shipped').focus()")
     choose_model(page)
+    wait(page, "document.querySelector('#shipped').hidden")
+    assert page.run("document.activeElement.id") == "open-model"
 
 
 TUNED = ("strict_threshold", "calibration")

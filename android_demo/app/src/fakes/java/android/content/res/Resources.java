@@ -7,8 +7,7 @@ import java.util.Map;
 
 /** Returns as a text the name of its resource with its arguments, such as "fault_storage[disk full]". */
 public class Resources {
-    private static final Map<Integer, String> NAMES = names("string");
-    private static final Map<Integer, String> PLURALS = names("plurals");
+    private static final Map<Integer, String> NAMES = names();
 
     public String getString(int id) {
         return NAMES.get(id);
@@ -18,14 +17,10 @@ public class Resources {
         return NAMES.get(id) + Arrays.toString(values);
     }
 
-    public String getQuantityString(int id, int count, Object... values) {
-        return PLURALS.get(id) + Arrays.toString(values);
-    }
-
-    private static Map<Integer, String> names(String kind) {
+    private static Map<Integer, String> names() {
         Map<Integer, String> names = new HashMap<>();
         try {
-            for (Field field : Class.forName("org.pocketqa.app.R$" + kind).getFields()) {
+            for (Field field : Class.forName("org.pocketqa.app.R$string").getFields()) {
                 names.put(field.getInt(null), field.getName());
             }
         } catch (ReflectiveOperationException missing) {

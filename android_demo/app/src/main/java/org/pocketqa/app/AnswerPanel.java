@@ -63,17 +63,18 @@ final class AnswerPanel {
         allAnswers.setOnClickListener(answers);
     }
 
-    void show(Workspace workspace, EngineState state) {
-        showNotice(workspace, state);
+    /** Shows all. `arriving` is what the app does before it has a model, or null where there is none. */
+    void show(Workspace workspace, EngineState state, String arriving) {
+        showNotice(workspace, state, arriving);
         showProgress(workspace.reading(), state.job);
         showAnswer(workspace.result(), workspace.shown());
     }
 
-    private void showNotice(Workspace workspace, EngineState state) {
-        String text = PanelText.notice(words, workspace, state);
+    private void showNotice(Workspace workspace, EngineState state, String arriving) {
+        String text = PanelText.notice(words, workspace, state, arriving);
         Screen.setText(notice, text);
         Screen.setVisible(noticeBlock, !text.isEmpty());
-        Screen.setVisible(toModels, state.problem != null || state.phase == EngineState.Phase.NO_MODEL);
+        Screen.setVisible(toModels, state.problem != null || state.phase == EngineState.Phase.NO_MODEL && arriving == null);
     }
 
     private void showProgress(boolean reading, AskJob job) {
@@ -105,7 +106,7 @@ final class AnswerPanel {
             Screen.setText(score, found ? place(result, shown, count) : ResultText.declined(screen, result));
             Screen.setText(measurements, ResultText.measurements(screen, result));
             Screen.setVisible(allAnswers, count > 0);
-            Screen.setText(allAnswers, words.getQuantityString(R.plurals.all_answers, count, count));
+            Screen.setText(allAnswers, words.getString(count == 1 ? R.string.one_answer : R.string.all_answers, count));
         } else {
             Screen.setText(answer, ""); // so that an equal answer to the next question is announced again
             Screen.setText(score, "");

@@ -97,7 +97,7 @@ final class Engine {
         try {
             return LoadedModel.open(stored, threads, xnnpack, context.getResources());
         } finally {
-            settings.loaded();
+            settings.loaded(stored);
         }
     }
 

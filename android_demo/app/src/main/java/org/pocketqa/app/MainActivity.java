@@ -119,7 +119,9 @@ public final class MainActivity extends Screen {
 
     @Override
     Listeners[] sources() {
-        return new Listeners[] {app().engine.listeners, app().workspace.listeners};
+        return new Listeners[] {
+            app().engine.listeners, app().workspace.listeners, app().shelf.listeners, app().copier.listeners
+        };
     }
 
     @Override
@@ -132,6 +134,12 @@ public final class MainActivity extends Screen {
     protected void onStop() {
         app().shelf.unwatch();
         super.onStop();
+    }
+
+    /** Returns what the app does before it has a model: empty while it looks for one, null where there is none. */
+    private String arriving() {
+        ModelCopier.Job copy = app().copier.job();
+        return copy != null ? getString(R.string.copying, copy.name()) : app().shelf.listed() ? null : "";
     }
 
     private void ask() {
@@ -165,7 +173,8 @@ public final class MainActivity extends Screen {
             showPassage();
             list.scrollToTop();
         }
-        panel.show(workspace, state);
+        askToUse();
+        panel.show(workspace, state, arriving());
         ask.setEnabled(state.phase == EngineState.Phase.READY && workspace.passage() != null && !workspace.reading());
         boolean answered = workspace.result() != null && workspace.shown() != Workspace.NONE;
         Candidate shown = answered ? workspace.result().answers.candidates.get(workspace.shown()) : null;

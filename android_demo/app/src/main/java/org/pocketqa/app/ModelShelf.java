@@ -148,7 +148,7 @@ final class ModelShelf {
             boolean refused = settings.refused(file.getPath(), version);
             if (copier.job() == null && !refused && !version.equals(tried.get(file))) {
                 tried.put(file, version);
-                copier.start(new PushedFile(file, () -> settings.setRefused(file.getPath(), version)), this::arrived);
+                copier.start(new PushedFile(file, version, () -> settings.setRefused(file.getPath(), version)), this::arrived);
             }
         }
         if (found.bundled != null && copier.job() == null && !settings.bundledTaken()) {

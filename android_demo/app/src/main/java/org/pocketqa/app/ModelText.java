@@ -1,7 +1,6 @@
 package org.pocketqa.app;
 
 import android.content.Context;
-import android.content.res.Resources;
 import org.pocketqa.core.ModelFacts;
 import org.pocketqa.core.StoredModel;
 
@@ -29,8 +28,7 @@ final class ModelText {
 
     /** Returns threads, and the difference of its logits on this phone. */
     static String inUse(Context context, ModelInfo used) {
-        Resources words = context.getResources();
-        String threads = words.getQuantityString(R.plurals.threads_used, used.threads, used.threads);
-        return words.getString(R.string.model_in_use, threads, 100 * used.probeDifference);
+        String threads = context.getString(used.threads == 1 ? R.string.one_thread : R.string.threads_used, used.threads);
+        return context.getString(R.string.model_in_use, threads, 100 * used.probeDifference);
     }
 }

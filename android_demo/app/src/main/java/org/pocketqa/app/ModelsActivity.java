@@ -79,15 +79,9 @@ public final class ModelsActivity extends Screen {
         EngineState state = app().engine.state();
         showProblem(state);
         showBusy(state, app().copier.job());
-        askToUse(app().copier.job());
+        askToUse();
         showModels(state);
         showPushHint();
-    }
-
-    private void askToUse(ModelCopier.Job copy) {
-        if (copy != null && copy.question() != null) {
-            UseModelDialog.ask(this, copy.question(), app().shelf.has(copy.question().facts.fileName()));
-        }
     }
 
     private void showProblem(EngineState state) {

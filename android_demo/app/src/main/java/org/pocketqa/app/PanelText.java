@@ -6,10 +6,14 @@ import android.content.res.Resources;
 final class PanelText {
     private PanelText() {}
 
-    /** Returns a line about the text and a line about the model; empty if there is nothing to report. */
-    static String notice(Resources words, Workspace workspace, EngineState state) {
+    /**
+     * Returns a line about the text and a line about the model; empty if there is nothing to report.
+     *
+     * Without a model, `arriving` is what the app does to have one, or null.
+     */
+    static String notice(Resources words, Workspace workspace, EngineState state, String arriving) {
         String text = ofText(words, workspace);
-        String model = ofModel(words, state);
+        String model = ofModel(words, state, arriving);
         return text.isEmpty() || model.isEmpty() ? text + model : text + "\n" + model;
     }
 
@@ -23,14 +27,17 @@ final class PanelText {
         return workspace.passage() == null ? words.getString(R.string.notice_no_text) : "";
     }
 
-    private static String ofModel(Resources words, EngineState state) {
+    private static String ofModel(Resources words, EngineState state, String arriving) {
         if (state.phase == EngineState.Phase.LOADING) {
             return words.getString(R.string.notice_loading, state.loading);
         }
         if (state.problem != null) {
             return words.getString(R.string.notice_problem, state.problem.file, state.problem.sentence);
         }
-        return state.phase == EngineState.Phase.NO_MODEL ? words.getString(R.string.notice_no_model) : "";
+        if (state.phase != EngineState.Phase.NO_MODEL) {
+            return "";
+        }
+        return arriving != null ? arriving : words.getString(R.string.notice_no_model);
     }
 
     /** Returns what the running question does. */

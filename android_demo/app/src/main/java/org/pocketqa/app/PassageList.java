@@ -35,7 +35,7 @@ final class PassageList {
         int length = passage.text.length();
         String counted = NumberFormat.getInstance().format(length);
         String source =
-                screen.getResources().getQuantityString(R.plurals.passage_length, length, passage.source, counted);
+                screen.getString(length == 1 ? R.string.passage_of_one : R.string.passage_length, passage.source, counted);
         ((TextView) header.findViewById(R.id.passage_title)).setText(passage.title);
         ((TextView) header.findViewById(R.id.passage_source)).setText(source);
         Screen.setVisible(header, true);

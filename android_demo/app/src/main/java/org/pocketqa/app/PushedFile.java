@@ -4,14 +4,17 @@ import java.io.File;
 import java.io.FileInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import org.pocketqa.core.StoredModel;
 
 /** File that a computer pushed into the app's inbox. It is deleted when the app has its own copy. */
 final class PushedFile implements Incoming {
     private final File file;
+    private final String version;
     private final Runnable refused;
 
-    PushedFile(File file, Runnable refused) {
+    PushedFile(File file, String version, Runnable refused) {
         this.file = file;
+        this.version = version;
         this.refused = refused;
     }
 
@@ -32,7 +35,9 @@ final class PushedFile implements Incoming {
 
     @Override
     public void taken() {
-        file.delete(); // if it cannot be deleted, the next start imports it again, over the same model
+        if (StoredModel.version(file).equals(version)) { // else another one was pushed meanwhile
+            file.delete(); // if it cannot be deleted, the next start imports it again, over the same model
+        }
     }
 
     @Override

@@ -1,7 +1,6 @@
 package org.pocketqa.app;
 
 import android.content.Context;
-import android.content.res.Resources;
 import org.pocketqa.core.Answers;
 
 /** Formats the numbers of a result. */
@@ -33,18 +32,17 @@ final class ResultText {
     /** Returns windows, milliseconds in total and per part, model, precision and threads. */
     static String measurements(Context context, Result result) {
         Answers answers = result.answers;
-        Resources words = context.getResources();
         String text =
                 context.getString(
                         R.string.measurements,
-                        words.getQuantityString(R.plurals.windows, answers.windows, answers.windows),
+                        context.getString(answers.windows == 1 ? R.string.one_window : R.string.windows, answers.windows),
                         (answers.tokenizeNanos + answers.inferenceNanos + answers.decodeNanos) / NANOS_PER_MS,
                         answers.tokenizeNanos / NANOS_PER_MS,
                         answers.inferenceNanos / NANOS_PER_MS,
                         answers.decodeNanos / NANOS_PER_MS,
                         result.model,
                         result.precision,
-                        words.getQuantityString(R.plurals.threads_used, result.threads, result.threads));
+                        context.getString(result.threads == 1 ? R.string.one_thread : R.string.threads_used, result.threads));
         return leftOut(context, answers) + text;
     }
 

@@ -52,6 +52,14 @@ abstract class Screen extends Activity implements Listeners.Listener {
         super.onStop();
     }
 
+    /** Asks whether to use a model that another app sent, once its copy waits for that. */
+    void askToUse() {
+        ModelCopier.Job copy = app().copier.job();
+        if (copy != null && copy.question() != null) {
+            UseModelDialog.ask(this, copy.question(), app().shelf.has(copy.question().facts.fileName()));
+        }
+    }
+
     /** Adds the arrow that leads back to the main screen. */
     void showBack() {
         getActionBar().setDisplayHomeAsUpEnabled(true);

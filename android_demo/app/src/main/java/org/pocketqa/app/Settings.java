@@ -65,9 +65,14 @@ final class Settings {
                 .commit();
     }
 
-    /** Records that the file was loaded or refused. */
-    void loaded() {
-        preferences.edit().remove(LOADING).remove(SUSPECTED).commit();
+    /** Records that the file was loaded or refused. Another file on which the app ended stays suspected. */
+    void loaded(StoredModel model) {
+        SharedPreferences.Editor edit = preferences.edit().remove(LOADING);
+        (suspect(model.name, model.version).equals(preferences.getString(SUSPECTED, null)) ? edit.remove(SUSPECTED) : edit).commit();
+    }
+
+    private static String suspect(String name, String version) {
+        return name + " " + version;
     }
 
     /**
@@ -84,7 +89,7 @@ final class Settings {
         String version = preferences.getString(LOADING_VERSION, null);
         boolean xnnpack = preferences.getInt(WITH_XNNPACK, 1) == 1;
         if (xnnpack) {
-            String suspect = name + " " + version;
+            String suspect = suspect(name, version);
             boolean again = suspect.equals(preferences.getString(SUSPECTED, null));
             SharedPreferences.Editor edit = preferences.edit().putString(SUSPECTED, suspect);
             (again ? edit.putString(ENDED_WITH_XNNPACK + name, blamed(version)) : edit).apply();

@@ -97,6 +97,20 @@ public class StartTest {
     }
 
     @Test
+    public void anotherModelThatEndsTheAppTwiceIsTriedWithoutXnnpackToo() throws IOException {
+        phone.startWith(MODEL);
+        Crash crash = crash();
+        phone.take("bad.tflite", ModelBytes.named("bad"));
+        restart(crash.left);
+        phone.use("bad-fp32.tflite");
+        assertTrue("once may be any end of a process", Interpreter.xnnpack);
+        restart(crash.left);
+        assertEquals("loaded well between the two", "small-fp32.tflite", phone.inUse());
+        phone.use("bad-fp32.tflite");
+        assertFalse(Interpreter.xnnpack);
+    }
+
+    @Test
     public void theModelThatEndsTheAppTwiceIsTriedWithoutXnnpackAndThenNotByItself() throws IOException {
         phone.startWith(MODEL);
         Crash crash = crash();

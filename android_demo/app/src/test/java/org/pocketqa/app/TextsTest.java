@@ -19,7 +19,7 @@ public class TextsTest {
     }
 
     private String notice() {
-        return PanelText.notice(phone.app.getResources(), phone.app.workspace, phone.app.engine.state());
+        return PanelText.notice(phone.app.getResources(), phone.app.workspace, phone.app.engine.state(), null);
     }
 
     private static String letters(int n) {
@@ -50,6 +50,9 @@ public class TextsTest {
         phone.preferences.edit().remove("model").apply();
         phone.start();
         assertEquals("notice_no_model", notice());
+        EngineState none = phone.app.engine.state();
+        assertEquals("copying", PanelText.notice(phone.app.getResources(), phone.app.workspace, none, "copying"));
+        assertEquals("while it looks", "", PanelText.notice(phone.app.getResources(), phone.app.workspace, none, ""));
     }
 
     @Test
@@ -67,7 +70,7 @@ public class TextsTest {
         phone.read("a b c");
         phone.ask("b");
         String measured = ResultText.measurements(phone.app, phone.app.workspace.result());
-        assertTrue(measured, measured.startsWith("measurements[windows["));
+        assertTrue(measured, measured.startsWith("measurements[one_window["));
         phone.read(letters(200) + "z " + letters(200));
         assertEquals("z", phone.ask("z"));
         int all = phone.app.workspace.result().answers.windowsInText;

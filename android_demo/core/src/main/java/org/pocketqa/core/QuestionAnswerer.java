@@ -90,9 +90,11 @@ public final class QuestionAnswerer {
     /** Returns the tokens of a passage. Keeps those of the last one, because users usually ask more questions about it. */
     Tokens tokens(String passage, Progress progress) {
         if (!passage.equals(knownPassage)) {
+            knownPassage = null; // a phone may lack the memory for the tokens of two long texts
+            knownTokens = null;
+            knownSpans.clear();
             knownTokens = tokenizer.encodePassage(passage, progress);
             knownPassage = passage;
-            knownSpans.clear();
         }
         return knownTokens;
     }

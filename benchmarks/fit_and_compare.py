@@ -30,7 +30,7 @@ from qa.bundles.next_export import export_format
 from qa.bundles.trained_on import overlap_line, passage_hash
 from qa.data.convert.report import Report, check_converted, write
 from qa.data.convert.rows import read_examples
-from qa.data.datasets import data_reference
+from qa.data.datasets import source_reference
 from qa.data.squad import Example, read_squad, write_squad
 from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval
 from qa.evaluation.threshold import ENOUGH_QUESTIONS
@@ -119,7 +119,7 @@ def split(options: FitOptions) -> Parts:
     parts = {True: out / "held_out.json", False: out / "train.json"}
     for is_held_out, path in parts.items():
         part = [e for e in examples if (e.context in contexts) == is_held_out]
-        write_squad(path, part, data_reference(questions))
+        write_squad(path, part, source_reference(questions))
         print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
     return Parts(parts[False], parts[True])
 

@@ -28,7 +28,7 @@ class PhoneOptions:
     serial: str | None = None
     """Serial number of the phone, where adb sees several."""
     rows: Path | None = None
-    """File the results are appended to. Default: rows.jsonl beside the bundle."""
+    """File the results are appended to. Default: rows.jsonl beside the bundle; in runs for a shipped one."""
 
     def __post_init__(self) -> None:
         check_option(self.binary.is_file(), "--binary", self.binary, "the file benchmark_model")

@@ -3,8 +3,8 @@
 #
 #   recipes/bare_machine.sh WHEELS
 #
-# That Python, python3, needs torch, transformers, accelerate, safetensors and numpy. What it lacks otherwise is
-# in the wheels. Download them for its version on another machine:
+# That Python, python3, needs torch, transformers, accelerate, safetensors, numpy and, for the pictures of the page,
+# matplotlib. What it lacks otherwise is in the wheels. Download them for its version on another machine:
 #   pip download --no-deps --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 --dest WHEELS \
 #     msgspec 'tyro<1' shtab docstring-parser typeguard
 # LiteRT is not needed to train, nor to measure on a GPU. Exports need it.
@@ -26,5 +26,5 @@ export PYTHONPATH="$PWD:$PWD/.venv/wheels"
 exec python3 "\$@"
 END
 chmod +x .venv/bin/python
-.venv/bin/python -c 'import accelerate, safetensors, torch, transformers, qa.base.commands, benchmarks.results.rows
+.venv/bin/python -c 'import accelerate, matplotlib, safetensors, torch, transformers, qa.base.commands, benchmarks.results.rows
 print(f"torch {torch.__version__}, transformers {transformers.__version__}, GPUs: {torch.cuda.device_count()}")'

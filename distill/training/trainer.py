@@ -23,7 +23,6 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import Tensor, nn
-from torch.utils.tensorboard import SummaryWriter
 
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
@@ -165,9 +164,7 @@ class Trainer:
             self.after_step(first, self.n_steps)
         with contextlib.ExitStack() as stack:
             stack.enter_context(random_state_kept())
-            writer = None
-            if self.accelerator.is_main_process:
-                writer = stack.enter_context(SummaryWriter(str(self.work), purge_step=first))
+            writer = stack.enter_context(self._curves(first)) if self.accelerator.is_main_process else None
             if self.accelerator.device.type == "cpu":
                 stack.enter_context(freed_memory_kept())
                 stack.enter_context(attention(self.model.encoder, PLAIN))
@@ -181,7 +178,16 @@ class Trainer:
             self.adapter = merge_lora(self.model)
         self.model.eval()
 
-    def _run_or_stop(self, first: int, writer: SummaryWriter | None) -> None:
+    def _curves(self, first: int) -> Any:
+        """Return a writer of curves from a step on; one of nothing where tensorboard is missing."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ModuleNotFoundError:
+            print("curves: none, as tensorboard is not installed", file=sys.stderr)
+            return contextlib.nullcontext()
+        return SummaryWriter(str(self.work), purge_step=first)
+
+    def _run_or_stop(self, first: int, writer: Any) -> None:
         """Run all steps from `first` on; save a checkpoint when the run is stopped."""
         try:
             self._run(first, writer)
@@ -197,7 +203,7 @@ class Trainer:
                 self._stop()
             raise self._lost_peer() from None
 
-    def _run(self, first: int, writer: SummaryWriter | None) -> None:
+    def _run(self, first: int, writer: Any) -> None:
         main = self.accelerator.is_main_process
         saved_at = time.monotonic()
         what = f"{self.name} in {self.options.precision}"

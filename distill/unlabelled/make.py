@@ -13,7 +13,7 @@ from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
-from qa.data.datasets import data_reference, resolve
+from qa.data.datasets import resolve, source_reference
 from qa.data.squad import Answer, Example, read_originals, write_squad
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     ]
     ask_same_kind(articles, added, options)
     examples = [example for article in added for passage in article for example in passage]
-    write_squad(options.out, examples, data_reference(path))
+    write_squad(options.out, examples, source_reference(path))
     n_reworded = sum("-reworded" in example.id for example in examples if example.unlabelled)
     n_unlabelled = sum(example.unlabelled for example in examples)
     n_copies = sum(example.copy_of is not None for example in examples)

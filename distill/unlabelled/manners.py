@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 # Words that people leave out of a query. Question words that say what is asked for stay.
 LEFT_OUT = re.compile(
@@ -20,15 +20,24 @@ LOST_BREAKS = 0.5  # share of a text's line breaks that are lost, where they are
 
 def typed(question: str, rng: random.Random) -> str:
     """Return a question in lower case without its mark; sometimes as keywords, or with a typing error."""
-    plain = question.strip().rstrip("?").rstrip().lower()
+    asked = question.strip().rstrip("?").rstrip()
+    plain = asked.lower()
     manner = rng.choice(("plain", "keywords", "error"))
     if manner == "keywords":
-        kept = [word for word in plain.split() if LEFT_OUT.fullmatch(word.strip(".,;:!")) is None]
-        return " ".join(kept).strip(",;") if len(kept) > 1 else plain
+        words = asked.split()
+        kept = [w for before, w in pairwise([".", *words]) if not _is_left_out(w, before)]
+        return " ".join(kept).strip(",;").lower() if len(kept) > 1 else plain
     if manner == "error" and (words := list(LONG_WORD.finditer(plain))):
         word = rng.choice(words)
         return plain[: word.start()] + _misspelt(word.group(), rng) + plain[word.end() :]
     return plain
+
+
+def _is_left_out(word: str, before: str) -> bool:
+    """Return whether people leave a word out of a query. They keep a name within a sentence, such as May."""
+    bare = word.strip(".,;:!")
+    is_name = bare[:1].isupper() and bare != "I" and before[-1] not in ".!?:"
+    return not is_name and LEFT_OUT.fullmatch(bare.lower()) is not None
 
 
 def _misspelt(word: str, rng: random.Random) -> str:

@@ -125,6 +125,11 @@ def data_reference(path: Path) -> dict[str, Any]:
     return reference
 
 
+def source_reference(path: Path) -> dict[str, Any]:
+    """Return the reference to write into a file made of this one, with the hash of its unpacked content."""
+    return data_reference(path) | {"sha256": _content_sha256(path)}
+
+
 def _sources(root: Any) -> dict[str, Any]:
     """Return `made_from` and `added` of a SQuAD file or reference, without what is no reference to a file."""
     given = root if isinstance(root, dict) else {}
@@ -139,6 +144,8 @@ def _references(files: list[Any]) -> list[dict[str, Any]]:
     for given in filter(lambda file: isinstance(file, dict), files):
         kept = {key: given[key] for key in ("name", "sha256", "dataset") if isinstance(given.get(key), str)}
         if {"name", "sha256"} <= kept.keys():
+            if known := _known_parts().get(kept["sha256"]):
+                kept["dataset"] = known[1]
             references.append(kept | _sources(given))
     return references
 

@@ -93,6 +93,8 @@ def _label_studio(place: str, task: Fields) -> Record:
     marked = [[value for value in some if isinstance(value, dict) and "start" in value] for some in values]
     if any(marked) and not all(marked):
         return Record(place, fields, "annotators disagree whether there is an answer")
+    if any(isinstance(value, dict) and "start" not in value for some in values for value in some):
+        return Record(place, fields, "annotated with something else than a marked span")
     return _with_spans(place, fields, [span for spans in marked for span in spans])
 
 

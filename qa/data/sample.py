@@ -19,7 +19,7 @@ from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_not_an_input, check_writable
 from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
-from qa.data.datasets import data_reference, resolve
+from qa.data.datasets import resolve, source_reference
 from qa.data.squad import Example, read_originals, read_squad, write_squad
 
 
@@ -56,7 +56,7 @@ def write_sample(options: SampleOptions) -> None:
     parts = [read_squad(file, unlabelled=True) for file in more]
     check_ids((options.data, *options.add), [chosen, *parts])
     added = [example for part in parts for example in part]
-    write_squad(options.out, chosen + added, data_reference(path), added=list(map(data_reference, more)))
+    write_squad(options.out, chosen + added, source_reference(path), added=list(map(source_reference, more)))
     and_added = f", and {len(added):,} added" if more else ""
     print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
     if options.split == "dev":

@@ -251,7 +251,7 @@ def write_squad(
 ) -> None:
     """Write questions as SQuAD JSON, in their order; what `read_squad` refuses is not kept.
 
-    `made_from` is the reference (qa.data.datasets.data_reference) of the file whose questions these are.
+    `made_from` is the reference (qa.data.datasets.source_reference) of the file whose questions these are.
     `added` are the references of files whose questions follow.
     `log` is a second file with its text, written only when the questions have been read back.
     """

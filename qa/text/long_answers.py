@@ -26,7 +26,7 @@ def long_answers(examples: Sequence[Example], tokenizer: Tokenizer, settings: QA
         n += all(span is not None and span[1] - span[0] >= most for span in tokens)
     if not n:
         return None
-    answerable = sum(not e.is_impossible for e in examples)
+    answerable = sum(bool(e.answers) for e in examples)
     return (
         f"{n} of {answerable} answers have more than {most} tokens, so the model cannot give them; "
         "--max-answer-length allows longer ones where a model is imported, trained or tuned"

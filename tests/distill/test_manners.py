@@ -32,6 +32,18 @@ def test_a_typed_question_is_one_of_three_kinds():
     assert all(abs(len(text) - len(plain)) <= 1 for text in misspelt)
 
 
+@pytest.mark.parametrize(
+    ("question", "keywords"),
+    [
+        ("How much did the ferry cost in May?", "how much ferry cost may"),
+        ("When was Will born?", "when will born"),
+        ("May I ask. What is due?", "ask. due"),
+    ],
+)
+def test_names_within_a_sentence_stay_in_keywords(question, keywords):
+    assert keywords in {typed(question, random.Random(seed)) for seed in range(20)}
+
+
 @pytest.mark.parametrize("question", ["", "?", "who?", "Is it?", "¿Dónde está?", "Why\n so?"])
 def test_any_question_is_taken(question):
     for seed in range(20):

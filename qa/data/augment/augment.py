@@ -14,7 +14,7 @@ from qa.base.errors import SquadFormatError
 from qa.base.next_step import say_next_training
 from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import check_out, log_path, tsv
-from qa.data.datasets import data_reference, resolve
+from qa.data.datasets import resolve, source_reference
 from qa.data.metrics import normalize_answer
 from qa.data.squad import Example, grouped, read_squad, write_squad
 
@@ -192,7 +192,7 @@ def write_augmented(options: AugmentOptions) -> list[Added]:
     )
     log = log_path(options.out, LOG_SUFFIX)
     everything = grouped([*examples, *(a.example for a in added)])
-    write_squad(options.out, everything, data_reference(path), (log, rows))
+    write_squad(options.out, everything, source_reference(path), (log, rows))
     kinds = Counter(a.kind for a in added)
     print(f"{options.out}: {len(examples):,} questions and {len(added):,} added, see {log}")
     print(

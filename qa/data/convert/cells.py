@@ -67,7 +67,9 @@ def _answers(value: object, fields: Fields) -> list[tuple[str, int | None]]:
     starts = fields.get("answer_start")
     if is_empty(starts) and "end" in fields:  # as labelling tools write a span
         starts = fields.get("start")
-    value = _literal(value)
+    written, value = value, _literal(value)
+    if isinstance(written, str) and value is not written and written.strip() in str(fields.get("context")):
+        raise Unusable("answer is written as a list, and stands so in its context", repr(written))
     starts = _literal(starts)
     if isinstance(value, dict) and isinstance(value.get("text"), list):  # as the hub's SQuAD
         starts = value.get("answer_start", starts)
@@ -108,14 +110,23 @@ def _literal(cell: object) -> object:
     if not isinstance(cell, str) or not cell.lstrip().startswith(("[", "{")):
         return cell
     with suppress(ValueError, RecursionError):
-        return json.loads(cell)
+        return _whole(json.loads(cell), cell)
     # Without commas, as numpy prints a list, Python would read several texts as one.
     if not re.search(r"""['"]\s+['"]""", cell):
         with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            return ast.literal_eval(_Arrays().visit(ast.parse(cell.strip(), mode="eval")))
+            return _whole(ast.literal_eval(_Arrays().visit(ast.parse(cell.strip(), mode="eval"))), cell)
     if re.match(r"""\s*[\[{]\s*['"{]""", cell):
         raise Unusable("cell is not readable as a list or an object", cell)
     return cell
+
+
+def _whole(value: object, cell: str) -> object:
+    """Return what a cell says. Unusable where a text has half a surrogate pair, which no file can hold."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise Unusable("cell has half a surrogate pair", repr(cell)) from None
+    return value
 
 
 class _Arrays(ast.NodeTransformer):

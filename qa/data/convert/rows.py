@@ -26,7 +26,7 @@ from qa.data.convert.offsets import (
 from qa.data.convert.report import Report, check_converted, check_out, finish, write
 from qa.data.layouts import Record
 from qa.data.records import HUB, read_records
-from qa.data.squad import Answer, Example, grouped, unpacked
+from qa.data.squad import Answer, Example, grouped, read_json, unpacked
 
 UNLABELLED = "unlabelled"
 LONGER_NUMBER = "answer is a number and its context has a longer one; write it as a text, as it stands there"
@@ -114,12 +114,13 @@ def convert(
 
 def _example(one: _Asked, answers: list[Answer]) -> Example:
     given = one.record.fields if one.record.squad else {}
+    title = one.record.fields.get("title")
     category, copy_of = (
         None if given.get(name) is None else str(given[name]) for name in ("category", "copy_of")
     )
     return Example(
         one.id,
-        str(one.record.fields.get("title") or ""),
+        "" if is_empty(title) else str(title),
         one.context,
         one.question,
         tuple(answers),
@@ -203,7 +204,11 @@ def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
     path = Path(file)
     if not path.is_file() or not any(record.squad for record in records):
         return None
-    return {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
+    reference: dict[str, Any] = {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
+    with suppress(SquadFormatError):  # JSON lines, which name no file that they were made from
+        root = read_json(path)
+        reference |= {key: root[key] for key in ("made_from", "added") if key in root}
+    return reference
 
 
 def read_examples(

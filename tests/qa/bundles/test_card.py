@@ -23,7 +23,7 @@ from qa.base.files import file_sha256
 from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, new_bundle, open_bundle
 from qa.bundles.card import model_card
 from qa.bundles.manifest import StageRecord
-from qa.data.datasets import data_reference, resolve
+from qa.data.datasets import data_reference, resolve, source_reference
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample
@@ -157,7 +157,7 @@ def test_added_questions_are_a_part_of_their_own(seal, embedded_reference, tmp_p
     mixed, few = tmp_path / "mixed.json", tmp_path / "few.json"
     sample(SampleOptions(out=mixed, questions=5, data="everyday", split="train", add=add))
     sample(SampleOptions(out=few, questions=9, data=str(mixed)))
-    assert data_reference(mixed)["added"][0] == embedded_reference
+    assert data_reference(mixed)["added"][0] == source_reference(resolve("embedded", "train"))
     for file in (mixed, few):
         bundle = seal(
             file.stem,
@@ -287,7 +287,7 @@ def test_known_data_is_known_by_content_packed_or_not(tmp_path, embedded_referen
     sample(SampleOptions(out=tmp_path / "part.json", questions=5, split="train"))
     sample(SampleOptions(out=tmp_path / "less.json", questions=2, data=str(tmp_path / "part.json")))
     part = data_reference(tmp_path / "part.json")
-    assert part["made_from"] == embedded_reference
+    assert part["made_from"] == source_reference(packed)
     assert data_reference(tmp_path / "less.json")["made_from"] == part
     (tmp_path / "wrong.json").write_text('{"made_from": {"name": 3}, "data": []}')
     assert "made_from" not in data_reference(tmp_path / "wrong.json")

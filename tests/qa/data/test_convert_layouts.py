@@ -7,7 +7,8 @@ import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.convert.rows import RowsOptions, convert_rows
-from qa.data.datasets import check_not_dev, resolve
+from qa.data.datasets import check_not_dev, data_reference, resolve
+from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import Answer, read_squad
 
 CANAL = "The canal was opened in 1841. Two locks lift boats by nine metres, and 1841 boats pass a year."
@@ -131,10 +132,12 @@ def test_label_studio_marks_spans_in_a_text(tmp_path):
         task(5) | {"annotations": []},
         split,
         task(8, {"start": 3, "end": 5}, text="🚢 It opened."),  # in UTF-16 units or in characters?
+        task(9),
     ]
+    tasks[-1]["annotations"][0]["result"] = [{"type": "textarea", "value": {"text": ["1841"]}}]
     found, dropped = converted(tmp_path, "ls.json", tasks)
     assert {i: answers for i, (_, _, answers) in found.items()} == {"1": (YEAR,), "2": (YEAR,), "3": ()}
-    assert [item for item, _ in dropped] == ["4", "5", "6", "8"]
+    assert [item for item, _ in dropped] == ["4", "5", "6", "8", "9"]
 
 
 def test_prodigy_accepts_or_rejects(tmp_path):
@@ -169,9 +172,20 @@ def test_what_squad_json_has_besides_its_answers_is_kept(tmp_path):
 
 
 def test_a_converted_development_part_is_still_known_as_one(tmp_path):
-    convert_rows(RowsOptions(str(resolve("embedded", "dev")), tmp_path / "mine.json"))
-    with pytest.raises(OptionError, match="embedded"):
-        check_not_dev(tmp_path / "mine.json", "--data")
+    """So are a file converted twice, a converted sample, and a sample of a part that was packed anew."""
+    dev = resolve("embedded", "dev")
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(gzip.decompress(dev.read_bytes()), 1))
+    convert_rows(RowsOptions(str(dev), tmp_path / "mine.json"))
+    convert_rows(RowsOptions(str(tmp_path / "mine.json"), tmp_path / "twice.json"))
+    write_sample(SampleOptions(tmp_path / "sample.json", 20))
+    convert_rows(RowsOptions(str(tmp_path / "sample.json"), tmp_path / "less.json"))
+    write_sample(SampleOptions(tmp_path / "of-packed.json", 20, str(tmp_path / "packed.json.gz")))
+    for name in ("mine", "twice", "sample", "less", "of-packed"):
+        with pytest.raises(OptionError, match="embedded"):
+            check_not_dev(tmp_path / f"{name}.json", "--data")
+    convert_rows(RowsOptions(str(resolve("embedded", "train")), tmp_path / "train.json"))
+    check_not_dev(tmp_path / "train.json", "--data")
+    assert data_reference(tmp_path / "train.json")["made_from"]["dataset"] == "embedded"
 
 
 def test_every_fault_of_squad_json_is_named_and_convert_takes_the_file(tmp_path):

@@ -196,6 +196,34 @@ def converted(tmp_path, *records):
     return [(e.id, e.answers) for e in read_squad(tmp_path / "out.json")]
 
 
+def test_an_empty_title_is_none_and_a_number_is_one(tmp_path):
+    given = [record(id=n, answer="May", title=title) for n, title in enumerate((float("nan"), 0, None, "T"))]
+    converted(tmp_path, *given)
+    assert [e.title for e in sorted(read_squad(tmp_path / "out.json"), key=lambda e: e.id)] == [
+        "",
+        "0",
+        "",
+        "T",
+    ]
+
+
+def test_a_text_that_is_written_as_a_list_and_stands_so_in_its_context_is_left_out(tmp_path):
+    context = "The call list() gives [] here. See [12]. It ends in May."
+    given = [
+        record(context=context, id=n, answer=answer) for n, answer in enumerate(("[]", "[12]", '["May"]'))
+    ]
+    ((number, answers),) = converted(tmp_path, *given)
+    assert (number, [answer.text for answer in answers]) == ("2", ["May"])
+
+
+def test_half_a_character_in_a_cell_is_listed(tmp_path):
+    (tmp_path / "in.csv").write_text(
+        'question,context,answer\nWhen?,It ends in May.,"[""\\ud83d""]"\nWhen?,It ends in May.,May\n'
+    )
+    convert_rows(RowsOptions(str(tmp_path / "in.csv"), tmp_path / "out.json"))
+    assert len(read_squad(tmp_path / "out.json")) == 1
+
+
 def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_path):
     given = [
         record(id=7, answer="May"),

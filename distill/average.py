@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from qa.base.cli import check_option
 from qa.base.commands import run_command
@@ -22,6 +22,23 @@ from qa.bundles.next_export import say_next_export
 
 if TYPE_CHECKING:
     from qa.models.model import QAModel
+
+
+# Keys of a config that change no logit.
+OF_A_CHECKPOINT = {
+    "_name_or_path",
+    "architectures",
+    "dtype",
+    "gradient_checkpointing",
+    "id2label",
+    "label2id",
+    "problem_type",
+    "torch_dtype",
+    "transformers_version",
+    "use_cache",
+}
+NOT_PRUNED = ("student", "student_encoder", "student_layers")  # options by which a student keeps its width
+FRESH_STUDENT = ("student_encoder", "student_head")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +65,7 @@ def mean_model(bundles: list[Bundle]) -> "QAModel":
     first = models[0]
     tensors = [model.state_dict() for model in models]
     for bundle, model, state in zip(bundles[1:], models[1:], tensors[1:], strict=True):
-        if model.config() != first.config() or any(
+        if shape_of(model) != shape_of(first) or any(
             not t.is_floating_point() and not torch.equal(t, tensors[0][name]) for name, t in state.items()
         ):
             raise OptionError(
@@ -65,6 +82,25 @@ def mean_model(bundles: list[Bundle]) -> "QAModel":
     return first
 
 
+def shape_of(model: "QAModel") -> dict[str, Any]:
+    """Return a model's config without what a checkpoint says of itself, such as its language."""
+    config = model.config()
+    known = type(model.encoder.config)().to_dict().keys() - OF_A_CHECKPOINT
+    return config | {"encoder": {key: value for key, value in config["encoder"].items() if key in known}}
+
+
+def pruned_by(bundle: Bundle) -> set[str]:
+    """Return the hashes of the stages that removed heads and neurons of a model."""
+    found = set()
+    for stage in bundle.lineage():
+        config = stage.config or {}
+        of_distillation = "keep_heads" in config and not any(config.get(name) for name in NOT_PRUNED)
+        of_pruning = stage.stage == "prune" and config.get("method") != "magnitude"
+        if of_pruning or (stage.stage == "distill" and of_distillation):
+            found.add(stage.sha256)
+    return found
+
+
 def have_other_origins(first: Bundle, second: Bundle) -> bool:
     """Return True where both record their encoders, and these and all ancestors differ."""
     lineages = [bundle.lineage() for bundle in (first, second)]
@@ -78,8 +114,11 @@ def fresh_head_seeds(bundles: list[Bundle]) -> list[str]:
     seeds = set()
     for manifest in (bundle.manifest for bundle in bundles):
         config = manifest.config or {}
-        is_fresh = manifest.parent is None or config.get("head") is not None
-        if manifest.stage == "finetune" and is_fresh and "seed" in config:
+        is_fresh = manifest.stage == "finetune" and (
+            manifest.parent is None or config.get("head") is not None
+        )
+        is_fresh |= manifest.stage == "distill" and any(config.get(name) for name in FRESH_STUDENT)
+        if is_fresh and "seed" in config:
             seeds.add(str(config["seed"]))
     return sorted(seeds)
 
@@ -99,6 +138,11 @@ def average(options: AverageOptions) -> Bundle:
             raise OptionError(
                 f"--models {second.path}: did not start from the weights of {first.path}; give models of one "
                 "encoder"
+            )
+        if pruned_by(first) != pruned_by(second):
+            raise OptionError(
+                f"--models {second.path}: was not pruned together with {first.path}, so it may have other "
+                "heads and neurons; give models trained further from one pruned model"
             )
     if len(seeds := fresh_head_seeds(bundles)) > 1:
         print(

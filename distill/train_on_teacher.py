@@ -46,7 +46,7 @@ def distil(options: DistillOptions) -> Bundle:
     bundle = making.done or distilled(options, making)
     if is_first_process():
         print(summary(bundle))
-        say_next_export(bundle)
+        say_next_export(bundle, options.target_quantize, options.target_embeddings)
     return bundle
 
 
@@ -62,7 +62,8 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     teacher.check_windows(start.settings)
     teacher.check_hidden_states(start.model, options.hidden_weight)
     windows = training_windows(splits, tokenizer, start.settings)
-    made = Made(teacher=bundle.as_teacher(parent)) if parent else start.made
+    taught = not options.weights().gold_only
+    made = Made(teacher=bundle.as_teacher(parent)) if parent and taught else start.made
     if options.prunes:
         sample = sample_labelled(windows, options.importance_windows, options.seed)
         width = prune_by_importance(start.model, teacher.model, sample, options, work=making.work)
@@ -74,7 +75,9 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     if trainer.accelerator.is_main_process:
         announce(bundle, splits, options)
     trainer.train(options.resume)
-    start = replace(start, parent=parent or bundle, teacher=bundle)
+    own = options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
+    origin = bundle if taught or not own else None  # what no teacher taught has nothing of one
+    start = replace(start, parent=parent or origin, teacher=bundle if taught else None)
     return making.save(start, splits, made, trainer)
 
 

@@ -41,5 +41,5 @@ def prune(options: PruneOptions) -> Bundle:
     bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))
     print(sizes(recovery.before, model))
-    say_next_export(bundle)
+    say_next_export(bundle, options.target_quantize, options.target_embeddings)
     return bundle

@@ -8,6 +8,7 @@ from compress.qat.gptq import round_with_feedback
 from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
 from distill.training.checkpoint import CHECKPOINT
+from qa.base.errors import UnsupportedExport
 from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import QAT
 from qa.bundles.next_export import say_next_export
@@ -28,6 +29,11 @@ def trained(options: QATOptions) -> Bundle:
     recovery = Recovery(options, making)
     model = recovery.model
     model.encoder.check_tflite()
+    if len(set(model.encoder.layers)) < len(model.encoder.layers):
+        raise UnsupportedExport(
+            f"{options.model}: its layers share their weights, and a TFLite file rounds the copies of one "
+            "layer in different ways; export it without compress.qat"
+        )
     for name in float_modules(model):
         print(
             f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr

@@ -53,6 +53,11 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     return rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
 
 
+def shares_layers(model: QAModel) -> bool:
+    """Return whether a layer is applied several times, as ALBERT's."""
+    return len(set(model.encoder.layers)) < len(model.encoder.layers)
+
+
 def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     """Return the bytes of the packaged file of export.tflite.
 
@@ -63,6 +68,11 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     others = [m for m in model.modules() if isinstance(m, nn.Embedding) and m is not words]
     in_rows = sum(p.numel() for m in (*linears, words, *others) for p in m.parameters())
     total = sum(linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize]) for m in linears)
+    # Of a layer that is applied several times, the file has query, key and value twice: in the first step
+    # there is no LayerNorm before them, whose factors the others take in.
+    for parts in model.encoder.layer_parts() if shares_layers(model) else ():
+        for m in (parts.query, parts.key, parts.value):
+            total += linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize])
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
     total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
@@ -75,7 +85,10 @@ def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
     bits = INTEGER_BITS[quantize]
     parts = model.encoder.layer_parts()[0]
     width = parts.query.in_features
-    head = (3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8) / 1e6
+    copies = 2 if shares_layers(model) else 1
+    head = (
+        copies * 3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8
+    ) / 1e6
     neuron = (linear_bytes(width, 1, bits) + width * bits / 8) / 1e6
     rest = file_bytes(model, quantize, embeddings) / 1e6 - UnitCosts(0, head, neuron).of(model)
     return UnitCosts(rest, head, neuron)

@@ -20,6 +20,7 @@ from distill.prune_plan.allocation import (
 from distill.prune_plan.costs import UnitCosts, file_costs
 from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance, equal_importance
 from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningOptions
+from qa.base.cli import check_option
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
@@ -29,7 +30,12 @@ def target_costs(flags: PruningOptions, model: QAModel) -> UnitCosts | None:
     """Return the costs of this model's units in the file that --target-mb limits; None without a limit."""
     if flags.target_mb is None:
         return None
-    form = flags.target_embeddings or getattr(model.encoder.words, "form", None) or flags.target_quantize
+    given, own = flags.target_embeddings, getattr(model.encoder.words, "form", None)
+    if own is not None:
+        check_option(
+            given in (None, own), "--target-embeddings", given, f"{own}, the form that the model has"
+        )
+    form = given or own or flags.target_quantize
     return file_costs(model, flags.target_quantize, form)
 
 

@@ -45,13 +45,10 @@ def grouped_attention(
 ) -> tuple[Tensor, None]:
     """Compute softmax(scaling Q K' + mask) V of heads (B, N, T, D) as (B, T, N, D), without dropout.
 
-    The additive mask is (B, 1, 1, T). transformers' AttentionInterface also expects the weights, or None.
+    The additive mask is (B, 1, 1, T), or (1, N, T, T) where it has MPNet's bias of positions. transformers'
+    AttentionInterface also expects the weights, or None.
     """
-    parts = [
-        [states[:, group] for states in (query * scaling, key, value)]
-        for group in head_groups(query.shape[1])
-    ]
-    return _attend(parts, attention_mask), None
+    return _attend((query * scaling, key, value), attention_mask), None
 
 
 def fused_attention(
@@ -61,14 +58,16 @@ def fused_attention(
 
     `key` and `value` are unused.
     """
-    states = query.chunk(3, dim=1)
-    groups = head_groups(states[0].shape[1])
-    return _attend([[state[:, group] for state in states] for group in groups], attention_mask), None
+    return _attend(query.chunk(3, dim=1), attention_mask), None
 
 
-def _attend(parts: Sequence[Sequence[Tensor]], attention_mask: Tensor) -> Tensor:
-    """Return the output, (B, T, N, D), of each group's query, key and value."""
-    outputs = [torch.softmax(q @ k.transpose(2, 3) + attention_mask, dim=-1) @ v for q, k, v in parts]
+def _attend(states: Sequence[Tensor], attention_mask: Tensor) -> Tensor:
+    """Return the output, (B, T, N, D), of query, key and value, computed by groups of heads."""
+    outputs = []
+    for group in head_groups(states[0].shape[1]):
+        q, k, v = (state[:, group] for state in states)
+        mask = attention_mask[:, group] if attention_mask.shape[1] > 1 else attention_mask
+        outputs.append(torch.softmax(q @ k.transpose(2, 3) + mask, dim=-1) @ v)
     return torch.cat(outputs, dim=1).transpose(1, 2).contiguous()
 
 

@@ -74,7 +74,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         name=name,
         manifest=manifest,
         settings=settings,
-        front_matter=front_matter(manifest, origins, in_transformers, name),
+        front_matter=front_matter(manifest, origins, in_transformers, name, license_of(origins | probe)),
         facts=_facts(manifest, settings, weights),
         chain=chain,
         nearest=_nearest(chain),
@@ -88,7 +88,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         has_adapter=(folder / ADAPTER).is_file(),
         has_byte_pairs=tokenizer == "PreTrainedTokenizerFast",
         sources=_by_source(origins | probe),
-        license=license_of(origins),
+        license=license_of(origins | probe),
         LICENSE_NAMES=LICENSE_NAMES,
     )
 
@@ -102,13 +102,17 @@ def _nearest(chain: Sequence[Ancestor]) -> Sequence[Ancestor]:
 
 
 def front_matter(
-    manifest: Manifest, origins: Mapping[str, Origin | None], in_transformers: bool, name: str
+    manifest: Manifest,
+    origins: Mapping[str, Origin | None],
+    in_transformers: bool,
+    name: str,
+    license: str | None,
 ) -> dict[str, Any]:
     """Return the metadata that a hub reads for its search and its figures; empty values are left out."""
     known = [origin for origin in origins.values() if origin]
     data = [origin for origin in known if origin in DATA.values()]
     return {
-        "license": license_of(origins),
+        "license": license,
         "language": "en" if data and None not in origins.values() else None,
         "library_name": "transformers" if in_transformers else FORMATS[manifest.format].library,
         "pipeline_tag": "question-answering",

@@ -379,7 +379,7 @@ def test_a_stopped_run_goes_on_to_the_same_weights(config, trained, tmp_path):
     assert train(replace(again, resume=True)).sha256 == resumed.sha256
 
 
-def test_what_cannot_be_is_said_first(config, make_whole_bundle):
+def test_what_cannot_be_is_said_first(config, make_bundle, make_whole_bundle):
     for change, says in (
         ({"quantize": "fp16"}, "--quantize must be one of int8, int4, got fp16"),
         ({"calibration_windows": -1}, "--calibration-windows must be at least 0, got -1"),
@@ -388,5 +388,7 @@ def test_what_cannot_be_is_said_first(config, make_whole_bundle):
     ):
         with pytest.raises(OptionError, match=says):
             replace(config, **change)
+    with pytest.raises(UnsupportedExport, match="its layers share their weights"):
+        train(replace(config, model=make_bundle("albert", "linear")))
     with pytest.raises(UnsupportedExport, match="TFLite cannot express a bidaf model"):
         train(replace(config, model=make_whole_bundle("bidaf").path))

@@ -14,7 +14,7 @@ from compress.cast import CastOptions
 from compress.cast import cast as store
 from compress.embeddings import EmbeddingsOptions
 from compress.embeddings import quantize_embeddings as quantize
-from distill.average import AverageOptions, average
+from distill.average import AverageOptions, average, shape_of
 from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
 from qa.base.errors import BundleError, OptionError
@@ -80,6 +80,24 @@ def test_models_start_from_one_encoder_and_one_head(
     printed = capsys.readouterr().err
     assert line in printed
     assert ("--seed" in printed) == bool(line)
+
+
+def test_models_that_were_pruned_apart_have_no_mean(make_bundle, tmp_path):
+    """One ancestor, and perhaps other heads of it: nothing in the weights tells them apart."""
+    origin = make_bundle()
+    facts = {"stage": "prune", "config": {"method": "structured"}}
+    models = tuple(rebundle(origin, tmp_path / name, **facts, name=name) for name in ("a", "b"))
+    with pytest.raises(OptionError, match=rf"--models {models[1]}: was not pruned together with {models[0]}"):
+        average(AverageOptions(models=models, out=tmp_path / "mean"))
+
+
+def test_what_a_checkpoint_says_of_itself_is_no_shape(make_bundle):
+    first, second = (QAModel.from_pretrained(make_bundle()) for _ in range(2))
+    second.encoder.config.language = "en"
+    second.encoder.config.architectures = ["BertForMaskedLM"]
+    assert shape_of(first) == shape_of(second)
+    second.encoder.config.layer_norm_eps = 1e-5
+    assert shape_of(first) != shape_of(second)
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):

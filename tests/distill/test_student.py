@@ -54,6 +54,12 @@ def test_a_student_keeps_its_shape_and_tokenizer_and_has_both_as_parents(config)
     assert distil(config(resume=True)).sha256 == bundle.sha256
 
 
+def test_what_no_teacher_taught_names_none(config, capsys):
+    bundle = distil(config(alpha=1))
+    assert bundle.manifest.teacher is None
+    assert "a student rarely does better" not in capsys.readouterr().out
+
+
 def test_a_run_made_with_options_that_are_gone_goes_on_where_they_were_off(config):
     """Bundles of 0.2.0 record --target-ms and --times, null as a rule."""
     bundle = distil(config())

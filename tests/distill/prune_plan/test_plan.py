@@ -9,7 +9,7 @@ from stops import stopped_at
 
 from distill.options import DistillOptions
 from distill.prune_plan.allocation import best_within, between_layers
-from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, words_bytes
+from distill.prune_plan.costs import UnitCosts, file_bytes, file_costs, linear_bytes, words_bytes
 from distill.prune_plan.importance import Importance
 from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import select_units, target_costs
@@ -81,6 +81,15 @@ def test_units_cost_what_their_removal_saves(make_bundle):
         costs = file_costs(whole, quantize, embeddings)
         assert costs.of(whole) == pytest.approx(file_bytes(whole, quantize, embeddings) / 1e6)
         assert costs.of(narrower) == pytest.approx(file_bytes(narrower, quantize, embeddings) / 1e6)
+
+
+def test_a_layer_that_is_applied_several_times_has_query_key_and_value_twice(make_bundle):
+    model = model_of(make_bundle, "albert", "linear")
+    costs = file_costs(model, "int8", "int8")
+    assert costs.of(model) == pytest.approx(file_bytes(model, "int8", "int8") / 1e6)
+    (parts,) = model.encoder.layer_parts()
+    width, size = parts.query.in_features, parts.head_size
+    assert costs.head == pytest.approx((6 * linear_bytes(width, size, 8) + size * width) / 1e6)
 
 
 def test_the_bytes_of_product_quantized_tables():

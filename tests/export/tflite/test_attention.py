@@ -40,6 +40,16 @@ def test_equals_the_attention_of_pytorch(n_heads: int, scaling: float) -> None:
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("n_heads", [4, 5, 12])
+def test_each_head_has_its_own_bias_of_positions(n_heads: int) -> None:
+    """As MPNet's, which is one with the mask."""
+    query, key, value = made_states(n_heads)
+    mask = torch.randn(1, n_heads, TOKENS, TOKENS, generator=torch.Generator().manual_seed(0))
+    wanted = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2)
+    found, _ = grouped_attention(nn.Module(), query, key, value, mask, scaling=HEAD_SIZE**-0.5)
+    torch.testing.assert_close(found, wanted)
+
+
 def test_one_linear_gives_the_scaled_query_the_key_and_the_value() -> None:
     query, key, value = (nn.Linear(6, n) for n in (4, 4, 4))
     states = torch.randn(2, 5, 6)

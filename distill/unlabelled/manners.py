@@ -24,8 +24,7 @@ def typed(question: str, rng: random.Random) -> str:
     plain = asked.lower()
     manner = rng.choice(("plain", "keywords", "error"))
     if manner == "keywords":
-        words = asked.split()
-        kept = [w for before, w in pairwise([".", *words]) if not _is_left_out(w, before)]
+        kept = [word for before, word in pairwise([".", *asked.split()]) if not _is_left_out(word, before)]
         return " ".join(kept).strip(",;").lower() if len(kept) > 1 else plain
     if manner == "error" and (words := list(LONG_WORD.finditer(plain))):
         word = rng.choice(words)

@@ -82,11 +82,8 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         self._check_values()
-        emulated = self.target.startswith(QEMU)
-        flag, refused = (
-            f"--target {self.target}",
-            REFUSED.get(self.target, REFUSED[QEMU if emulated else SSH]),
-        )
+        kind = QEMU if self.target.startswith(QEMU) else SSH
+        flag, refused = f"--target {self.target}", REFUSED.get(self.target, REFUSED[kind])
         if self.skip_latency:
             self._refuse("--skip-latency", REFUSED["--skip-latency"])
         if self.phone_report:

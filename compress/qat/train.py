@@ -29,7 +29,7 @@ def trained(options: QATOptions) -> Bundle:
     recovery = Recovery(options, making)
     model = recovery.model
     model.encoder.check_tflite()
-    if len(set(model.encoder.layers)) < len(model.encoder.layers):
+    if model.encoder.shares_layers:
         raise UnsupportedExport(
             f"{options.model}: its layers share their weights, and a TFLite file rounds the copies of one "
             "layer in different ways; export it without compress.qat"

@@ -53,11 +53,6 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     return rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
 
 
-def shares_layers(model: QAModel) -> bool:
-    """Return whether a layer is applied several times, as ALBERT's."""
-    return len(set(model.encoder.layers)) < len(model.encoder.layers)
-
-
 def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     """Return the bytes of the packaged file of export.tflite.
 
@@ -70,7 +65,7 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     total = sum(linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize]) for m in linears)
     # Of a layer that is applied several times, the file has query, key and value twice: in the first step
     # there is no LayerNorm before them, whose factors the others take in.
-    for parts in model.encoder.layer_parts() if shares_layers(model) else ():
+    for parts in model.encoder.layer_parts() if model.encoder.shares_layers else ():
         for m in (parts.query, parts.key, parts.value):
             total += linear_bytes(m.in_features, m.out_features, INTEGER_BITS[quantize])
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
@@ -85,7 +80,7 @@ def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
     bits = INTEGER_BITS[quantize]
     parts = model.encoder.layer_parts()[0]
     width = parts.query.in_features
-    copies = 2 if shares_layers(model) else 1
+    copies = 2 if model.encoder.shares_layers else 1
     head = (
         copies * 3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8
     ) / 1e6

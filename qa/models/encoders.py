@@ -73,6 +73,11 @@ class Encoder(nn.Module):
         """Layer of each step, in order; a shared layer occurs more than once, a standalone model has none."""
         return self.architecture.layers(self.model)
 
+    @property
+    def shares_layers(self) -> bool:
+        """Return whether a layer is applied several times, as ALBERT's."""
+        return len(set(self.layers)) < len(self.layers)
+
     def layer_parts(self, layers: Sequence[nn.Module] | None = None) -> list[LayerParts]:
         """Return the parts of `layers` (by default all), in order, a shared layer once; empty without any."""
         parts = self.architecture.parts

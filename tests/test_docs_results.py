@@ -65,6 +65,7 @@ QUICK = "dev-v1.1-1000.json"
 FLAGSHIP = "flagship"
 TOOLCHAINS = "flagship-toolchains"
 STANDALONE = "standalone-models"
+LEARNING = "everyday-ablations"
 DEV2 = "dev-v2.0.json.gz"
 EVERYDAY = "everyday-dev.json.gz"
 LARGE = "teacher-everyday"
@@ -98,6 +99,8 @@ TABLES = [
     ("docs/results/thesis.md", "sizes", {"view": "summary", "name": "sizes"}),
     ("docs/results/thesis.md", "football-as-is", {"view": "accuracy", "name": "football"}),
     ("docs/results/ablations.md", "ablations", {"view": "accuracy"}),
+    ("docs/results/ablations.md", LEARNING, {"view": "accuracy", "name": "everyday", "data": EVERYDAY}),
+    ("docs/results/ablations.md", LEARNING, {"view": "accuracy", "name": "squad", "data": "dev.json"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "accuracy"}),
     ("docs/results/standalone-models.md", STANDALONE, {"view": "latency"}),
 ]

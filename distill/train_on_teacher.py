@@ -75,8 +75,8 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     if trainer.accelerator.is_main_process:
         announce(bundle, splits, options)
     trainer.train(options.resume)
-    own = options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
-    origin = bundle if taught or not own else None  # what no teacher taught has nothing of one
+    from_encoder = options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
+    origin = None if from_encoder and not taught else bundle  # nothing of a teacher is in such a student
     start = replace(start, parent=parent or origin, teacher=bundle if taught else None)
     return making.save(start, splits, made, trainer)
 

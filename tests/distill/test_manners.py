@@ -119,7 +119,7 @@ def test_the_same_seed_gives_the_same_file(made, tmp_path):
 
 @pytest.mark.parametrize("flag", ["typed", "noisy", "same_kind", "reworded"])
 def test_copies_are_not_changed_again(flag, tmp_path):
-    """Of a changed copy, nothing says which question to hold out of training with it."""
+    """Nothing says of a changed copy which question to hold out of training with it."""
     examples = read_squad(resolve("everyday", "train"))[:2]
     copy = replace(examples[0], id="c", copy_of=examples[0].id)
     data = write_examples(tmp_path / "copies.json", [*examples, copy])

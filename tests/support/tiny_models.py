@@ -60,6 +60,20 @@ def write_encoder(folder):
 WRITE_TOKENIZER = {"roberta": byte_pairs, "mpnet": mpnet_pieces}
 
 
+def one_layer(n_heads, n_positions, head="linear"):
+    """A BERT of one layer with random weights, for 64 tokens."""
+    config = BertConfig(
+        vocab_size=64,
+        hidden_size=8 * n_heads,
+        num_hidden_layers=1,
+        num_attention_heads=n_heads,
+        intermediate_size=16,
+        max_position_embeddings=n_positions,
+    )
+    torch.manual_seed(n_heads)
+    return QAModel(Encoder(config), head).eval()
+
+
 def tiny_model(encoder, head, pruned, seed):
     """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny
     ones."""

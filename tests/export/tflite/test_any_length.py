@@ -6,7 +6,7 @@ import torch
 from comparisons import UNTRAINED_SPANS
 from quick import quick
 from tflite_exports import LENGTHS, MODELS
-from transformers import BertConfig
+from tiny_models import one_layer
 
 from export.android.package import read_package
 from export.options import TFLiteOptions
@@ -16,8 +16,6 @@ from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.passes.any_length import OneLength, merge_lengths
 from qa.formats.package import any_length_signature
-from qa.models.encoders import Encoder
-from qa.models.model import QAModel
 from qa.runtime.engines import LiteRTRuntime
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 from qa.text.features import collate
@@ -87,16 +85,7 @@ def test_a_file_of_any_length_is_smaller(any_length, exported_tflite):
 @pytest.mark.parametrize("n_heads", quick(9, rest=[1, 7, 16]))
 def test_heads_are_split_without_a_length(n_heads):
     """9 heads are three groups of three, so that query, key and value are split into nine parts."""
-    config = BertConfig(
-        vocab_size=64,
-        hidden_size=8 * n_heads,
-        num_hidden_layers=1,
-        num_attention_heads=n_heads,
-        intermediate_size=16,
-        max_position_embeddings=64,
-    )
-    torch.manual_seed(n_heads)
-    model = QAModel(Encoder(config), "linear").eval()
+    model = one_layer(n_heads, n_positions=64)
     file = TFLiteFile(convert(model, [any_length_signature(64)]))
     assert not [o for o in file.graphs[0].operators if file.graphs[0].name(o) == "SLICE"]
     from ai_edge_litert.interpreter import Interpreter
@@ -115,15 +104,7 @@ def test_heads_are_split_without_a_length(n_heads):
 @pytest.mark.parametrize("head", quick("qermit-cnn", rest=["qermit-cnn-multi", "qermit-concat"]))
 def test_a_cut_of_more_tokens_than_a_short_window_has_is_refused(head):
     """At the lengths of the two traces, 70 and 140, the first 66 tokens are there."""
-    config = BertConfig(
-        vocab_size=64,
-        hidden_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=140,
-    )
-    model = QAModel(Encoder(config), head).eval()
+    model = one_layer(n_heads=2, n_positions=140, head=head)
     with pytest.raises(OneLength, match="SLICE takes tokens 0 to 66"):
         convert(model, [any_length_signature(140)])
 

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
+from tiny_models import one_layer
 from torch import nn
-from transformers import BertConfig
 
 from export.tflite.attention import fuse_projections, fused_attention, grouped_attention, head_groups
 from export.tflite.convert import convert
@@ -11,8 +11,6 @@ from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
 from qa.formats.package import fixed_signatures
 from qa.models.architectures import MASKED
-from qa.models.encoders import Encoder
-from qa.models.model import QAModel
 
 HEAD_SIZE = 8
 TOKENS = 11
@@ -42,7 +40,7 @@ def test_equals_the_attention_of_pytorch(n_heads: int, scaling: float) -> None:
 
 @pytest.mark.parametrize("n_heads", [4, 5, 12])
 def test_each_head_has_its_own_bias_of_positions(n_heads: int) -> None:
-    """As MPNet's, which is one with the mask."""
+    """MPNet's bias is one with the mask."""
     query, key, value = made_states(n_heads)
     mask = torch.randn(1, n_heads, TOKENS, TOKENS, generator=torch.Generator().manual_seed(0))
     wanted = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=mask).transpose(1, 2)
@@ -65,17 +63,8 @@ def test_groups_are_equal_and_hold_four_heads_at_most_where_that_is_possible() -
 
 
 def test_no_head_of_six_is_computed_alone() -> None:
-    config = BertConfig(
-        vocab_size=64,
-        hidden_size=48,
-        num_hidden_layers=1,
-        num_attention_heads=6,
-        intermediate_size=48,
-        max_position_embeddings=96,
-    )
-    structure = read_structure(
-        TFLiteFile(convert(QAModel(Encoder(config), "linear").eval(), fixed_signatures([96])))
-    )
+    model = one_layer(n_heads=6, n_positions=96)
+    structure = read_structure(TFLiteFile(convert(model, fixed_signatures([96]))))
     # Two groups, each with one softmax and two products; no product became a FULLY_CONNECTED beside the
     # Linears, of which one gives query, key and value.
     products = {name: structure.operators[name] for name in ("SOFTMAX", "BATCH_MATMUL", "FULLY_CONNECTED")}

@@ -14,6 +14,7 @@ import org.pocketqa.core.StoredModel;
 public final class UseModelDialog extends DialogFragment {
     private static final String TAG = "use";
     private static final String MESSAGE = "message";
+    private static final String PROCESS = "process";
 
     /** Shows the question about a received model, once; `replaced` if there is a model of its name. */
     static void ask(Activity screen, StoredModel received, boolean replaced) {
@@ -24,6 +25,7 @@ public final class UseModelDialog extends DialogFragment {
         String message = screen.getString(R.string.use_question, received.facts.name, received.facts.precision, bytes);
         Bundle arguments = new Bundle();
         arguments.putString(MESSAGE, replaced ? message + " " + screen.getString(R.string.use_replaces) : message);
+        arguments.putString(PROCESS, PocketQaApp.PROCESS);
         UseModelDialog dialog = new UseModelDialog();
         dialog.setArguments(arguments);
         dialog.show(screen.getFragmentManager(), TAG);
@@ -42,8 +44,10 @@ public final class UseModelDialog extends DialogFragment {
     public void onStart() {
         super.onStart();
         ModelCopier.Job copy = copier().job();
-        if (copy == null || copy.question() == null) { // the process that copied the file has ended
-            Toast.makeText(getActivity(), R.string.fault_gone, Toast.LENGTH_LONG).show();
+        if (copy == null || copy.question() == null) { // it was answered on another screen, or in a process that has ended
+            if (!PocketQaApp.PROCESS.equals(getArguments().getString(PROCESS))) {
+                Toast.makeText(getActivity(), R.string.fault_gone, Toast.LENGTH_LONG).show();
+            }
             dismiss();
         }
     }

@@ -41,6 +41,15 @@ public class StartTest {
         return crash;
     }
 
+    /** Starts with a model in use after the app ended on another one. */
+    private Crash crashOnAnother() throws IOException {
+        phone.startWith(MODEL);
+        Crash crash = crash();
+        phone.take("bad.tflite", ModelBytes.named("bad"));
+        restart(crash.left);
+        return crash;
+    }
+
     private void restart(FakePreferences left) {
         phone.preferences = left;
         phone.start();
@@ -81,10 +90,7 @@ public class StartTest {
 
     @Test
     public void afterACrashOnAnotherFileTheModelInUseIsLoadedAndTheFileNamed() throws IOException {
-        phone.startWith(MODEL);
-        Crash crash = crash();
-        phone.take("bad.tflite", ModelBytes.named("bad"));
-        restart(crash.left);
+        crashOnAnother();
         assertEquals("small-fp32.tflite", phone.inUse());
         assertTrue(Interpreter.xnnpack);
         assertEquals("bad-fp32.tflite: fault_ended", phone.problem());
@@ -98,10 +104,7 @@ public class StartTest {
 
     @Test
     public void anotherModelThatEndsTheAppTwiceIsTriedWithoutXnnpackToo() throws IOException {
-        phone.startWith(MODEL);
-        Crash crash = crash();
-        phone.take("bad.tflite", ModelBytes.named("bad"));
-        restart(crash.left);
+        Crash crash = crashOnAnother();
         phone.use("bad-fp32.tflite");
         assertTrue("once may be any end of a process", Interpreter.xnnpack);
         restart(crash.left);

@@ -21,9 +21,8 @@ PASSES ?= 4
 LEARNING_RATE ?= 2e-4
 BATCH_SIZE ?= 32
 SEEDS ?= 0
-PROCESSES ?= 2
 
-VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE SEEDS PROCESSES
+VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE SEEDS
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEAD PASSES LEARNING_RATE BATCH_SIZE
@@ -63,7 +62,7 @@ arm = $(firstword $(subst -seed, ,$*))
 data = $(DATA_$(arm))
 passes = $(shell awk 'BEGIN { print $(PASSES) / $(TIMES_$(data)) }')
 $(MODELS:%=$(OUT)/%): $(OUT)/%: | $(OUT)/labelled.json $(OUT)/passages.json $(OUT)/reworded.json $(OUT)/both.json
-	$(EACH) -m distill.run $(strip --teacher $(TEACHER) $(FLAGS_$(arm))) --student-encoder $(ENCODER) --student-head $(HEAD) --data $(OUT)/$(data).json --hidden-weight 0 --temperature 2 --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) --epochs $(passes) --seed $(lastword $(subst -seed, ,$*)) --cache $(OUT)/cache --out $(OUT)/training/$* --resume
+	$(RUN) -m distill.run $(strip --teacher $(TEACHER) $(FLAGS_$(arm))) --student-encoder $(ENCODER) --student-head $(HEAD) --data $(OUT)/$(data).json --hidden-weight 0 --temperature 2 --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) --epochs $(passes) --seed $(lastword $(subst -seed, ,$*)) --cache $(OUT)/cache --out $(OUT)/training/$* --resume
 	mv $(OUT)/training/$*/student $@
 
 rows: models $(OUT)/dev.json

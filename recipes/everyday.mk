@@ -19,9 +19,8 @@ DEV_QUESTIONS ?= 3000
 LEARNING_RATE ?= 2e-4
 BATCH_SIZE ?= 32
 SEEDS ?= 0 1 2
-PROCESSES ?= 2
 
-VARIABLES := OUT TRAIN DEV TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE SEEDS PROCESSES
+VARIABLES := OUT TRAIN DEV TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE SEEDS
 REQUIRED := TRAIN DEV TEACHER
 DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE
@@ -63,7 +62,7 @@ $(COPIED:%=$(OUT)/%.json): $(OUT)/%.json: | $(OUT)/everyday-%.json
 # $* is ARM-seedN. A run makes a folder student/.
 arm = $(firstword $(subst -seed, ,$*))
 $(MODELS:%=$(OUT)/training/%/student): $(OUT)/training/%/student: | $(OUT)/squad.json $(OUT)/gold.json $(COPIED:%=$(OUT)/%.json)
-	$(EACH) -m distill.run $(strip --student $(MODEL) --teacher $(TEACHER) $(or $(FLAGS_$(arm)),--alpha 1)) --data $(OUT)/$(or $(DATA_$(arm)),$(arm)).json --hidden-weight 0 --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) --epochs $(or $(PASSES_$(arm)),1) --seed $(lastword $(subst -seed, ,$*)) --cache $(OUT)/cache --out $(OUT)/training/$* --resume
+	$(RUN) -m distill.run $(strip --student $(MODEL) --teacher $(TEACHER) $(or $(FLAGS_$(arm)),--alpha 1)) --data $(OUT)/$(or $(DATA_$(arm)),$(arm)).json --hidden-weight 0 --learning-rate $(LEARNING_RATE) --batch-size $(BATCH_SIZE) --epochs $(or $(PASSES_$(arm)),1) --seed $(lastword $(subst -seed, ,$*)) --cache $(OUT)/cache --out $(OUT)/training/$* --resume
 
 $(MODELS:%=$(OUT)/%): $(OUT)/%: | $(OUT)/training/%/student
 	$(RUN) -m export.tune --data $(HELD_OUT) --model $(OUT)/training/$*/student --out $@

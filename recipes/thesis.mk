@@ -21,12 +21,11 @@ HEADS ?= linear 4l-gelu-skip
 # Share of each configuration's passes over the data.
 SHARE ?= 1
 # Weight of the gold answers; the teacher has the rest. The thesis does not say it. It is the default of the script that the
-# thesis used, like the temperature of 2.
+# thesis used, like the temperature of 2 and no weight decay.
 ALPHA ?= 0.5
 SEEDS ?= 0
-PROCESSES ?= 2
 
-VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEADS SHARE ALPHA SEEDS PROCESSES
+VARIABLES := OUT TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER HEADS SHARE ALPHA SEEDS
 REQUIRED := TRAIN DEV TEACHER
 DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER SHARE ALPHA
@@ -50,7 +49,7 @@ parts = $(subst -seed, ,$(subst -config, ,$*))
 number = $(word 2,$(parts))
 passes = $(shell awk 'BEGIN { print $(PASSES_$(number)) * $(SHARE) }')
 $(MODELS:%=$(OUT)/%): $(OUT)/%: | $(OUT)/train.json
-	$(EACH) -m distill.run --teacher $(TEACHER) --student-encoder $(ENCODER) --student-head $(firstword $(parts)) --recipe thesis-$(number) --epochs $(passes) --seed $(lastword $(parts)) --data $(OUT)/train.json --hidden-weight 0 --alpha $(ALPHA) --temperature 2 --cache $(OUT)/cache --out $(OUT)/training/$* --resume
+	$(RUN) -m distill.run --teacher $(TEACHER) --student-encoder $(ENCODER) --student-head $(firstword $(parts)) --recipe thesis-$(number) --epochs $(passes) --seed $(lastword $(parts)) --data $(OUT)/train.json --hidden-weight 0 --alpha $(ALPHA) --temperature 2 --cache $(OUT)/cache --out $(OUT)/training/$* --resume
 	mv $(OUT)/training/$*/student $@
 
 rows: models $(OUT)/dev.json

@@ -1,6 +1,7 @@
 """Distillation losses: hand-worked values, and the properties that make them right."""
 
 import math
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -109,8 +110,7 @@ def test_every_window_is_in_one_batch_and_lengths_are_alike():
 def test_thesis_recipes_are_its_table():
     table = [(3e-5, 12, 3), (5e-5, 12, 4), (3e-5, 24, 3), (5e-5, 32, 3), (5e-5, 32, 6), (5e-5, 32, 4)]
     for number, row in enumerate(table, start=1):
-        recipe = find_recipe(f"thesis-{number}")
-        assert (recipe.learning_rate, recipe.batch_size, recipe.epochs, recipe.warmup) == (*row, 0.1)
+        assert astuple(find_recipe(f"thesis-{number}")) == (*row, 0.1, 0)
 
 
 def test_unknown_recipe_lists_the_known_ones():

@@ -13,11 +13,12 @@ import msgspec
 
 from qa.base.cli import check_choice
 from qa.base.commands import run_command
-from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.bundles.next_export import say_next_export
 from qa.data.datasets import EMBEDDED, data_reference, resolve
+from qa.data.squad import read_squad
 from qa.formats.precision import GROUP_SIZES
 
 
@@ -31,9 +32,10 @@ class EmbeddingsOptions:
     """Bundle to create; by default beside the parent, named <parent>-<form>."""
     embeddings: str = "pq3"
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
-    data: str = EMBEDDED
-    """Text whose tokens are counted, so that frequent ones are stored more exactly: a SQuAD JSON file, or
-    embedded, everyday, squad, squad_v2."""
+    data: str | None = None
+    """Questions whose tokens are counted, so that frequent ones are stored more exactly: a SQuAD JSON file,
+    or embedded, everyday, squad, squad_v2. By default those that the model holds out, or embedded where it
+    has none."""
 
     def __post_init__(self) -> None:
         check_choice("--embeddings", self.embeddings, GROUP_SIZES)
@@ -50,9 +52,12 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
     parent = open_model(options.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     before = sum(tensor.nbytes for tensor in model.state_dict().values())
-    compress_words(
-        model, options.embeddings, token_counts(parent, model.encoder.words.num_embeddings, options.data)
-    )
+    held_out = parent.path / HELD_OUT
+    counted = held_out if options.data is None and held_out.is_file() else options.data or EMBEDDED
+    file = resolve(str(counted), "train")
+    examples = read_squad(file, unlabelled=True)
+    counts = token_counts(parent, model.encoder.words.num_embeddings, examples)
+    compress_words(model, options.embeddings, counts)
     record = StageRecord(
         format="pytorch",
         precision="fp32",
@@ -60,7 +65,7 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
         config=recorded_options(options),
         embeddings=options.embeddings,
         parameters=model.count_parameters(),
-        counted_data=msgspec.convert(data_reference(resolve(options.data, "train")), FileReference),
+        counted_data=msgspec.convert(data_reference(file), FileReference),
     )
     bundle = derive(model, out, parent, record)
     after = sum(tensor.nbytes for tensor in model.state_dict().values())

@@ -96,16 +96,12 @@ class PruneOptions(RecoveryOptions, PruningOptions, MagnitudeOptions):
         self.check_pruning_options()
         check_option(0 < self.sparsity < 1, "--sparsity", self.sparsity, "in (0, 1)")
         check_option(self.iterations >= 1, "--iterations", self.iterations, "at least 1")
-        self.check_method()
+        for name, method in METHODS.items():  # options of another method would be ignored
+            own = fields(method.flags) if method.flags is not None and name != self.method else ()
+            for option in changed(self, (field.name for field in own)):
+                check_exclusive(True, flag_of(option), f"--method {self.method}")
         self.training()
         self.weights()
-
-    def check_method(self) -> None:
-        """Raise OptionError for options of another method, which would be ignored."""
-        for name, method in METHODS.items():
-            own = [option.name for option in fields(method.flags)] if method.flags is not None else []
-            for option in changed(self, own if name != self.method else ()):
-                check_exclusive(True, flag_of(option), f"--method {self.method}")
 
     @property
     def suffix(self) -> str:

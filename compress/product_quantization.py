@@ -1,6 +1,7 @@
 """Product quantization of an embedding table: codes and codebooks by weighted k-means (Jégou et al. 2011)."""
 
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 from torch import nn
@@ -8,8 +9,7 @@ from torch import nn
 from qa.base.errors import OptionError
 from qa.base.progress import Progress
 from qa.bundles.bundle import Bundle
-from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Example
 from qa.formats.precision import GROUP_SIZES
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import CODEBOOK_SIZE, FIRST_CODE, ProductQuantizedEmbedding
@@ -19,9 +19,8 @@ ROUNDS = 12  # of k-means
 CHUNK = 8192  # tokens whose distances to all entries fit a core's cache
 
 
-def token_counts(bundle: Bundle, n_tokens: int, data: str = EMBEDDED) -> np.ndarray:
-    """Return how often each of `n_tokens` tokens occurs in a bundle's windows of some training data, (V,)."""
-    examples = read_squad(resolve(data, "train"), unlabelled=True)
+def token_counts(bundle: Bundle, n_tokens: int, examples: Sequence[Example]) -> np.ndarray:
+    """Return how often each of `n_tokens` tokens occurs in a bundle's windows of some questions, (V,)."""
     windows = make_windows(examples, bundle.tokenizer, bundle.settings)
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 

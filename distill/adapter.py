@@ -21,8 +21,6 @@ from qa.bundles.hf_import import output_beside
 from qa.formats.registry import ADAPTER
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from qa.models.model import QAModel
 
 
@@ -42,11 +40,13 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
     """Check the encoder, add the adapter to it, save the model and print where."""
     adapter = open_adapter(options.adapter)
 
+    from safetensors.torch import load_file
+
     from distill.training.lora import add_adapter
 
-    with restored_bundle(options.adapter, options.out) as draft:
+    with restored_bundle(adapter, options.out) as draft:
         model = untrained(adapter, options.encoder, "--encoder")
-        add_adapter(model, load_adapter(adapter))
+        add_adapter(model, load_file(adapter.path / ADAPTER))
         model.save_pretrained(draft)
     bundle = open_bundle(options.out)
     n_parameters = adapter.manifest.parameters.total
@@ -73,13 +73,6 @@ def untrained(adapter: Bundle, encoder: str, flag: str) -> "QAModel":
     trained = QAModel.from_config(read_config(adapter.path), str(adapter.path / "config.json"))
     model = QAModel(load_encoder(encoder, folder), trained.head_name, trained.activation)
     return student_from_layers(model, len(trained.encoder.layers))
-
-
-def load_adapter(adapter: Bundle) -> "dict[str, Tensor]":
-    """Return the trained tensors of an adapter by name, in fp16."""
-    from safetensors.torch import load_file
-
-    return load_file(adapter.path / ADAPTER)
 
 
 if __name__ == "__main__":

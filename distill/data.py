@@ -8,7 +8,7 @@ from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import TrainedOn
-from qa.data.datasets import NAMED, check_not_dev, resolve
+from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
 from qa.evaluation.threshold import hold_out, read_held_out, too_few
@@ -73,7 +73,13 @@ def training_questions(
 
 
 def training_windows(splits: DataSplits, tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
-    """Return the windows of the questions to train on; say how many answers are longer than the model's."""
+    """Return the windows of the questions to train on.
+
+    Say how many answers are longer than the model's, and where the questions are those of the excerpt.
+    """
+    if splits.train_file == resolve(EMBEDDED, "train"):
+        n = f"{len(splits.train):,} questions in English"
+        print(f"data: embedded, {n} from SQuAD; --data FILE trains on your own", file=sys.stderr)
     if line := long_answers(splits.train, tokenizer, settings):
         print(f"{splits.train_file}: {line}", file=sys.stderr)
     return make_windows(splits.train, tokenizer, settings, progress=True)

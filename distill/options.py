@@ -1,15 +1,15 @@
 """Options of distillation and fine-tuning, and those that they share with compression."""
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from tyro.conf import arg
 
 from distill.prune_plan.options import PruningOptions
-from distill.thesis_settings import RECIPES, find_recipe
+from distill.thesis_settings import RECIPES
 from distill.training.options import INFINITY, DistillationWeights, TrainingOptions
-from qa.base.cli import changed, check_exclusive, check_option, flag_of
+from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
 from qa.base.help import EXPERT, Expert
@@ -207,7 +207,7 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     """Train only the heads of a new teacher and of the student; the encoders stay the same, bit for bit."""
 
     def __post_init__(self) -> None:
-        find_recipe(self.recipe)
+        check_choice("--recipe", self.recipe, RECIPES)
         for name, other in (
             ("student_layers", "student_encoder"),
             ("teacher_encoder", "teacher"),
@@ -256,7 +256,7 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         """Return the recipe with the flags that override it, for the student."""
         flags = same_named(TrainingOptions, self)
         given = {name: value for name, value in flags.items() if value is not None}
-        return TrainingOptions(**(asdict(RECIPES[self.recipe]) | given))
+        return replace(RECIPES[self.recipe], **given)
 
     def teacher_options(self) -> FinetuneOptions:
         """Return the options that fine-tune a new teacher."""

@@ -50,8 +50,7 @@ def save_bundle(
             draft.record(tuning=tuning)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
-            tuning = draft.recorded.tuning
-            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data, tuning))
+            draft.record(scores=scores_of(runtime, draft, settings, eval_data))
     say_that_it_always_answers(settings, draft.bundle.manifest)
     return draft.bundle
 

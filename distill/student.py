@@ -6,6 +6,7 @@ a head start over others.
 
 import copy
 import json
+from typing import Any
 
 import torch
 from tokenizers import Tokenizer
@@ -84,15 +85,12 @@ def standalone_student(name: str, teacher: QAModel, tokenizer: Tokenizer, seed: 
     return student
 
 
-def _tokenization_fingerprint(tokenizer: Tokenizer) -> tuple[object, ...]:
-    """Return all that decides which tokens a text becomes."""
-    parts = json.loads(tokenizer.to_str())
-    return tokenizer.get_vocab(), parts["normalizer"], parts["pre_tokenizer"], parts["model"].get("merges")
-
-
 def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     """Return True where both tokenizers cut any text into the same token ids."""
-    return _tokenization_fingerprint(one) == _tokenization_fingerprint(other)
+    first, second = (json.loads(tokenizer.to_str()) for tokenizer in (one, other))
+    same_parts = all(first[name] == second[name] for name in ("normalizer", "pre_tokenizer"))
+    same_merges = first["model"].get("merges") == second["model"].get("merges")
+    return same_parts and same_merges and one.get_vocab() == other.get_vocab()
 
 
 def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool, weight: float) -> None:
@@ -110,14 +108,12 @@ def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool,
         raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")
 
 
-def disable_attention_dropout(model: QAModel) -> None:
-    """Set attention dropout to 0 in place.
-
-    It needs (B, heads, T, T) arrays, which cost a quarter of the speed (docs/results/training.md). What it is
-    worth in F1 was not measured.
-    """
-    for parts in model.encoder.layer_parts():
-        parts.attention_dropout.p = 0.0
+def set_attention_dropout(model: QAModel, share: float) -> None:
+    """Set the dropout of attention weights in place, in encoders of any family."""
+    for module in model.encoder.modules():
+        if hasattr(module, "attention_head_size"):
+            dropout: Any = getattr(module, "attention_dropout", None) or module.dropout
+            dropout.p = share
 
 
 def disable_dropout(model: QAModel) -> None:

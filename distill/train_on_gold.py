@@ -3,14 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-from distill.adapter import load_adapter, untrained
+from safetensors.torch import load_file
+
+from distill.adapter import untrained
 from distill.data import load_splits, training_windows
 from distill.making import Making, Start, is_first_process, summary
 from distill.options import FinetuneOptions
 from distill.run_inputs import encoder_reference
 from distill.student import (
-    disable_attention_dropout,
     disable_dropout,
+    set_attention_dropout,
     standalone_student,
     student_from_layers,
 )
@@ -24,6 +26,7 @@ from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
 from qa.bundles.next_export import can_be_pruned, say_next_export
 from qa.data.origins import MINILM
+from qa.formats.registry import ADAPTER
 from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
 from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, load_encoder
@@ -87,7 +90,9 @@ def starting_point(options: FinetuneOptions) -> Start:
         model = student_from_layers(model, options.layers, seed=options.seed)
     if options.head is not None and options.standalone:
         model = standalone_student(options.head, model, load_tokenizer(start.tokenizer), options.seed)
-    disable_attention_dropout(model)
+    # It needs (B, heads, T, T) arrays, which cost a quarter of the speed (docs/results/training.md). What it
+    # is worth in F1 was not measured.
+    set_attention_dropout(model, 0.0)
     if not options.dropout:
         disable_dropout(model)
     model.check_windows(start.settings)
@@ -95,21 +100,26 @@ def starting_point(options: FinetuneOptions) -> Start:
 
 
 def encoder_start(options: FinetuneOptions) -> Start:
-    """Return an encoder under a fresh head."""
-    folder = find_encoder(options.model)
+    """Return the encoder of the options under a fresh head."""
     head = DEFAULT_HEAD if options.head is None or options.standalone else options.head
-    model = QAModel(load_encoder(options.model, folder), head, options.activation, options.seed)
-    encoder = encoder_reference(options.model, folder)
-    return Start(
-        model, folder, options.window_settings(QASettings()), None, encoder.all_files, Made(encoder=encoder)
-    )
+    settings = options.window_settings(QASettings())
+    return fresh_start(options.model, head, options.activation, settings, options.seed)
+
+
+def fresh_start(name: str, head: str, activation: str, settings: QASettings, seed: int) -> Start:
+    """Return an encoder under a fresh head."""
+    folder = find_encoder(name)
+    model = QAModel(load_encoder(name, folder), head, activation, seed)
+    encoder = encoder_reference(name, folder)
+    return Start(model, folder, settings, None, encoder.all_files, Made(encoder=encoder))
 
 
 def bundle_start(options: FinetuneOptions) -> Start | None:
     """Return a model that answers already, with a fresh head if one is named; None for an encoder."""
-    parent = open_parent(options.model)
-    if parent is None:
+    is_bundle = (Path(options.model) / MANIFEST).is_file()
+    if not is_bundle and (options.model == MINILM or head_labels(checkpoint_folder(options.model)) is None):
         return None
+    parent = open_model(options.model, format="pytorch")
     check_exclusive(
         options.head is None and options.activation != FinetuneOptions.activation,
         "--activation",
@@ -125,7 +135,7 @@ def adapter_start(options: FinetuneOptions) -> Start:
     """Return an encoder and the adapter that training goes on with."""
     assert options.adapter is not None
     parent = open_adapter(options.adapter)
-    adapter = load_adapter(parent)
+    adapter = load_file(parent.path / ADAPTER)
     rank = next(len(tensor) for name, tensor in adapter.items() if name.endswith(".down"))
     check_option(
         options.lora_rank == rank, "--lora-rank", options.lora_rank, f"{rank}, the rank of --adapter"
@@ -134,11 +144,3 @@ def adapter_start(options: FinetuneOptions) -> Start:
     settings = options.window_settings(parent.settings)
     encoder = encoder_reference(options.model, find_encoder(options.model))
     return Start(model, parent.path, settings, parent, parent.sha256, Made(encoder=encoder), adapter)
-
-
-def open_parent(name: str) -> Bundle | None:
-    """Open the bundle to train on, or that of a checkpoint with a head; return None for an encoder."""
-    is_bundle = (Path(name) / MANIFEST).is_file()
-    if not is_bundle and (name == MINILM or head_labels(checkpoint_folder(name)) is None):
-        return None
-    return open_model(name, format="pytorch")

@@ -9,7 +9,6 @@ from distill.making import Making, Start, is_first_process, summary
 from distill.options import DistillOptions
 from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
-from distill.run_inputs import encoder_reference
 from distill.student import (
     check_hidden_states,
     same_tokens,
@@ -18,14 +17,13 @@ from distill.student import (
 )
 from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
-from distill.train_on_gold import finetuned
+from distill.train_on_gold import encoder_start, finetuned, fresh_start
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import Made
 from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
-from qa.models.pretrained import find_encoder, load_encoder
 from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
@@ -117,13 +115,11 @@ def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> No
 
 def check_plan(options: DistillOptions, parent: Bundle | None) -> None:
     """Build the student of an untrained teacher and drop it: errors come before the teacher is fine-tuned."""
-    encoder = options.teacher_options().model
-    folder = find_encoder(encoder)
-    teacher = QAModel(load_encoder(encoder, folder), options.teacher_head, options.activation)
-    start = student_start(options, lambda: teacher, folder, QASettings(), parent)
-    teacher.check_windows(start.settings)
-    one_tokenizer = same_tokens(load_tokenizer(folder), load_tokenizer(start.tokenizer))
-    check_hidden_states(teacher, start.model, one_tokenizer, options.hidden_weight)
+    new = encoder_start(options.teacher_options())
+    start = student_start(options, lambda: new.model, new.tokenizer, QASettings(), parent)
+    new.model.check_windows(start.settings)
+    one_tokenizer = same_tokens(load_tokenizer(new.tokenizer), load_tokenizer(start.tokenizer))
+    check_hidden_states(new.model, start.model, one_tokenizer, options.hidden_weight)
 
 
 def given_teacher(options: DistillOptions) -> Path | None:
@@ -163,8 +159,5 @@ def new_student(
     if name in STANDALONE_MODELS:
         model = standalone_student(name, teacher, load_tokenizer(teacher_folder), options.seed)
         return Start(model, teacher_folder, settings, None, None)
-    folder = find_encoder(name)
     head = options.student_head or teacher.head_name
-    model = QAModel(load_encoder(name, folder), head, teacher.activation, options.seed)
-    encoder = encoder_reference(name, folder)
-    return Start(model, folder, settings, None, encoder.all_files, Made(encoder=encoder))
+    return fresh_start(name, head, teacher.activation, settings, options.seed)

@@ -24,47 +24,40 @@ from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
 
-class Int8Rows(nn.Module):
-    """Rows of int8 (V, D), each with its own scale."""
+class IntegerRows(nn.Module):
+    """Rows of integers, each with its own scale: int8 (V, D), or two int4 values in each byte of (V, D / 2).
 
-    def __init__(self, table: np.ndarray) -> None:
+    Rows of int4 are clipped for the least squared error. One value of a byte is of a row's first half, the
+    other of its second: 16 high + low, both -7 to 7.
+    """
+
+    def __init__(self, table: np.ndarray, bits: int) -> None:
         super().__init__()
         self.num_embeddings, self.embedding_dim = table.shape
-        scales = row_scales(np.abs(table).max(axis=1, keepdims=True), 127)
-        self.register_buffer("table", torch.from_numpy(np.round(table / scales).astype(np.int8)))
+        self.bits = bits
+        steps = 2 ** (bits - 1) - 1
+        largest = np.abs(table).max(axis=1, keepdims=True)
+        scales = row_scales(largest if bits == 8 else least_squares_bounds(table, bits), steps)
+        values = np.clip(np.round(table / scales), -steps, steps).astype(np.int8)
+        if bits == 4:
+            high, low = np.split(values, 2, axis=1)
+            values = 16 * high + low
+        self.register_buffer("table", torch.from_numpy(values))
         self.register_buffer("scales", torch.from_numpy(scales))  # (V, 1)
 
     def integers(self, rows: Tensor) -> Tensor:
         """Return the integers (..., D) of looked-up rows, as floats."""
-        return rows.float()
+        both = rows.float()
+        if self.bits == 8:
+            return both
+        high = torch.floor(both * (1 / 16) + 0.5)
+        return torch.cat([high, both - 16 * high], dim=-1)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Look up words. Shapes: (B, T) -> (B, T, D)."""
         rows = functional.embedding(input_ids, self.get_buffer("table"))
         scales = functional.embedding(input_ids, self.get_buffer("scales"))
         return self.integers(rows) * scales
-
-
-class Int4Rows(Int8Rows):
-    """Rows of int4, clipped for the least squared error, two values in each byte of (V, D / 2).
-
-    One value is of a row's first half, the other of its second. A byte is 16 high + low, both -7 to 7.
-    """
-
-    def __init__(self, table: np.ndarray) -> None:
-        nn.Module.__init__(self)
-        self.num_embeddings, self.embedding_dim = table.shape
-        scales = row_scales(least_squares_bounds(table, 4), 7)
-        values = np.clip(np.round(table / scales), -7, 7).astype(np.int8)
-        high, low = np.split(values, 2, axis=1)
-        self.register_buffer("table", torch.from_numpy(16 * high + low))
-        self.register_buffer("scales", torch.from_numpy(scales))
-
-    def integers(self, rows: Tensor) -> Tensor:
-        """Unpack looked-up rows. Shapes: (..., D / 2) bytes -> (..., D)."""
-        both = rows.float()
-        high = torch.floor(both * (1 / 16) + 0.5)
-        return torch.cat([high, both - 16 * high], dim=-1)
 
 
 class Int8Codebooks(nn.Module):
@@ -96,7 +89,7 @@ def row_scales(bounds: np.ndarray, steps: int) -> np.ndarray:
     return np.where(bounds > 0, bounds / np.float32(steps), 1).astype(np.float32)
 
 
-WordTable = nn.Embedding | ProductQuantizedEmbedding | Int8Rows | Int8Codebooks
+WordTable = nn.Embedding | ProductQuantizedEmbedding | IntegerRows | Int8Codebooks
 
 
 def word_tables(words: WordTable) -> list[Tensor]:
@@ -121,8 +114,12 @@ def stored_words(
     words = model.encoder.words
     if precision in INTEGER_BITS and isinstance(words, nn.Embedding):
         form = form or precision
+        if form == "int4" and words.embedding_dim % 2:
+            raise OptionError(
+                f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
+            )
         if form in ROW_BITS:
-            return _as_rows(words, form), form
+            return IntegerRows(words.weight.detach().numpy(), ROW_BITS[form]), form
         words = product_quantized(words, form, counts())
     if not isinstance(words, ProductQuantizedEmbedding):
         return words, None
@@ -132,15 +129,6 @@ def stored_words(
             "leave --embeddings out"
         )
     return Int8Codebooks(words) if precision.startswith("int") else words, words.form
-
-
-def _as_rows(words: nn.Embedding, form: str) -> Int8Rows:
-    if form == "int4" and words.embedding_dim % 2:
-        raise OptionError(
-            f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
-        )
-    table = words.weight.detach().numpy()
-    return Int8Rows(table) if form == "int8" else Int4Rows(table)
 
 
 def with_words(model: QAModel, words: WordTable) -> QAModel:

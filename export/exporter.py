@@ -42,9 +42,10 @@ from qa.bundles.bundle import (
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
 from qa.bundles.trained_on import TrainedOn
-from qa.data.squad import read_squad
+from qa.data.datasets import EMBEDDED, resolve
+from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import too_few, tune_for_bundle, tune_on_files
+from qa.evaluation.threshold import read_held_out, too_few, tune_for_bundle, tune_on_files
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
@@ -135,7 +136,9 @@ class Exporter:
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
             TrainedOn.read(parent.path).write(draft.path)
-            counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings)
+            own = self.own_questions()
+            counted = own or read_squad(resolve(EMBEDDED, "train"))
+            counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings, counted)
             words, form = stored_words(reference.model, self.precision, self.options.embeddings, counts)
             if form is not None:
                 draft.record(embeddings=form)
@@ -145,12 +148,16 @@ class Exporter:
             stored.model = with_words(reference.model, words)
             windows = probe_windows(parent, self.probe_lengths())
             recorded = [
-                ProbeWindow(window.input_ids, window.context_begin, *window_logits(stored, window))
+                ProbeWindow(
+                    window.input_ids.tolist(),
+                    window.context_begin,
+                    *(logits.tolist() for logits in window_logits(stored, window)),
+                )
                 for window in windows
             ]
             draft.record(structure=self.write(stored.model, draft.path))
             exported = load_runtime(draft.model(parent.settings), threads, probe=False)
-            real = real_windows(parent)
+            real = real_windows(parent, examples=own)
             own_form = form if isinstance(reference.model.encoder.words, nn.Embedding) else None
             report = check_parity(
                 reference,
@@ -179,10 +186,15 @@ class Exporter:
             draft.record(tuning=tuning)
             settings.save(draft.path / SETTINGS)
             if self.eval_data is not None:
-                draft.record(scores=scores_of(exported, draft.model(settings), self.eval_data, tuning))
+                draft.record(scores=scores_of(exported, draft, settings, self.eval_data))
             self.package(draft.path, settings)
         print(summary(draft.bundle))
         return draft.bundle
+
+    def own_questions(self) -> list[Example]:
+        """Return questions on such texts as the model is for: those it holds out, or of --eval-data."""
+        held_out = read_held_out(self.parent.path)
+        return held_out or (self.eval_data.examples if self.eval_data else [])
 
     def record(self) -> StageRecord:
         """Return what the manifest says before anything is computed."""

@@ -1,7 +1,7 @@
 """Options of the exports and of the page."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +12,8 @@ from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.formats.precision import INTEGER_BITS, PRECISIONS, TABLE_FORMS
+from qa.formats.tflite import SHORT_LENGTHS
+from qa.text.settings import QASettings
 
 
 def shares_in_words(shares: Mapping[str, float]) -> str:
@@ -60,27 +62,17 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         check_choice("--quantize", self.quantize, PRECISIONS)
-        check_form(self.embeddings, self.quantize)
+        if self.embeddings is not None:
+            check_choice("--embeddings", self.embeddings, TABLE_FORMS)
+            if self.quantize not in INTEGER_BITS:
+                wanted = f"--quantize {' or '.join(INTEGER_BITS)}, not with {self.quantize}"
+                raise OptionError(f"--embeddings {self.embeddings} goes with {wanted}")
         is_share = self.min_equal_spans is None or 0 <= self.min_equal_spans <= 1
         check_option(is_share, "--min-equal-spans", self.min_equal_spans, "from 0 to 1")
         both = self.null_threshold is not None and self.tune_threshold is not None
         check_exclusive(both, "--null-threshold", "--tune-threshold")
         is_number = self.null_threshold is None or math.isfinite(self.null_threshold)
         check_option(is_number, "--null-threshold", self.null_threshold, "a finite number")
-
-
-def check_form(form: str | None, precision: str) -> None:
-    """Raise OptionError unless a file of this precision may store its embedding table in this form.
-
-    None is the precision's own form.
-    """
-    if form is None:
-        return
-    check_choice("--embeddings", form, TABLE_FORMS)
-    if precision not in INTEGER_BITS:
-        raise OptionError(
-            f"--embeddings {form} goes with --quantize {' or '.join(INTEGER_BITS)}, not with {precision}"
-        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +118,22 @@ class TFLiteOptions(ExportOptions):
                 self.lengths,
                 "positive numbers in ascending order, each once",
             )
+
+
+def window_lengths(lengths: Sequence[int] | None, settings: QASettings) -> tuple[int, ...]:
+    """Return the lengths of signatures or of the probe's windows, by default those that fit the model.
+
+    OptionError when chosen `lengths` do not suit the model's settings.
+    """
+    shortest = settings.max_question_length + 4  # [CLS], two [SEP] and one token of context
+    longest = settings.max_length
+    if lengths is None:
+        return (*(n for n in SHORT_LENGTHS if shortest <= n < longest), longest)
+    check_option(lengths[0] >= shortest, "--lengths", lengths, f"at least {shortest}, for a long question")
+    check_option(
+        lengths[-1] == longest, "--lengths", lengths, f"ending in {longest}, the model's longest window"
+    )
+    return tuple(lengths)
 
 
 @dataclass(frozen=True)

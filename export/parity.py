@@ -13,7 +13,7 @@ from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import Parity
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Example, read_squad
 from qa.formats.precision import PRECISIONS, Precision
 from qa.formats.tensors import Logits
 from qa.runtime.engines import run_length
@@ -24,6 +24,7 @@ from qa.text.features import Window, collate, make_windows
 from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
+MOST_QUESTIONS = 300  # whose windows are made
 SHORT_WINDOW = 16  # tokens
 PADDING = 128  # tokens of the padded run; with fixed lengths most windows then take a longer signature
 # A file's tolerance is twice its largest difference here. LiteRT's two kinds of kernels round activations
@@ -51,9 +52,13 @@ def probe_tolerance(precision: str, worst: float) -> float:
     return min(PRECISIONS[precision].probe_tolerance, max(LEAST_TOLERANCE, float(f"{SPREAD * worst:.3g}")))
 
 
-def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS) -> list[Window]:
-    """Return `n` windows of the shipped dev excerpt, evenly chosen by length, from shortest to longest."""
-    windows = make_windows(read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer, bundle.settings)
+def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS, examples: Sequence[Example] = ()) -> list[Window]:
+    """Return `n` windows, evenly chosen by length, from shortest to longest.
+
+    They are of some of the `examples`, or of the shipped dev excerpt without any.
+    """
+    chosen = [examples[row] for row in evenly(len(examples), MOST_QUESTIONS)]
+    windows = make_windows(chosen or read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer, bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
 
@@ -62,7 +67,7 @@ def probe_windows(bundle: Bundle, sizes: Sequence[int]) -> list[Window]:
     """Return for each size a window of so many tokens, or of the few more that the shortest window takes.
 
     Each asks another question of the shipped dev excerpt, about its passage and all that follow it: some
-    15,000 tokens, truncated.
+    15,000 tokens, truncated. A probe travels with the file, so it never has the user's own text.
     """
     examples = read_squad(resolve(EMBEDDED, "dev"))
     contexts = list(dict.fromkeys(example.context for example in examples))

@@ -79,7 +79,7 @@ def tune(options: TuneOptions) -> Bundle:
             shutil.copyfile(bundle.weights, weights)
         settings.save(draft.path / SETTINGS)
         if eval_data is not None:
-            draft.record(scores=scores_of(runtime, draft.model(settings), eval_data, tuning))
+            draft.record(scores=scores_of(runtime, draft, settings, eval_data))
     print(f"{out}: {summary(draft.bundle)}")
     return draft.bundle
 

@@ -142,7 +142,6 @@ def _answer(
     load_ms: float,
     indent: int | None = 1,
 ) -> list[Answer]:
-    """Answer questions together and print the results."""
     pairs = [(question, texts.contents) for question in questions]
     reading = model.read(pairs, read_all=options.read_all, progress=True)
     if options.json or options.format == "json":

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from tyro.conf import arg
 
-from qa.base.cli import check_exclusive, check_option
+from qa.base.cli import changed, check_exclusive, check_option, flag_of
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
@@ -65,15 +65,10 @@ class EvaluateOptions:
     def __post_init__(self) -> None:
         if (self.model is None) == (self.predictions is None):
             raise OptionError("give either --model or --predictions")
-        mode = self.mode != DEFAULT_MODE
-        own_threshold = self.null_threshold is not None
-        for flag, given in (
-            ("--out", self.out is not None),
-            ("--null-threshold", own_threshold),
-            (f"--mode {self.mode}", mode),
-        ):
-            check_exclusive(given and self.model is None, flag, "--predictions")
-        check_exclusive(mode and own_threshold, f"--mode {self.mode}", "--null-threshold")
+        for name in changed(self, ("out", "null_threshold", "mode") if self.model is None else ()):
+            check_exclusive(True, flag_of(name), "--predictions")
+        both = self.mode != DEFAULT_MODE and self.null_threshold is not None
+        check_exclusive(both, f"--mode {self.mode}", "--null-threshold")
         if self.out is not None:
             check_writable(self.out, "--out")
         if self.errors is not None:
@@ -98,11 +93,11 @@ def predictions_of(
     """
     runtime = load_runtime(bundle)
     if options.out is None:
-        return evaluate_runtime(runtime, bundle, examples, progress=True)
+        return evaluate_runtime(runtime, bundle, examples)
     run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data), "row": JOURNAL_ROW}
     with closing(Journal(options.out, run)) as journal:
         try:
-            scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True, journal=journal)
+            scores, predictions = evaluate_runtime(runtime, bundle, examples, journal)
         except KeyboardInterrupt:
             if journal.entries:
                 print(f"\nstopped; run the same command to continue from {journal.path}", file=sys.stderr)
@@ -132,7 +127,7 @@ def evaluate_model(
         result["mode"] = options.mode
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
-    result["train_overlap"] = train_overlap(bundle, file_sha256(data), examples)
+    result["train_overlap"] = train_overlap(bundle.path, bundle.manifest, file_sha256(data), examples)
     results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]
     return result, answer_texts(examples, predictions, threshold), results
 

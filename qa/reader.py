@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from qa.base.cli import check_exclusive, check_option
-from qa.base.errors import OptionError
+from qa.base.errors import HALF_PAIR, OptionError
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.evaluation.predict import predict
@@ -192,7 +192,6 @@ def _answer(context: str, prediction: Prediction, settings: QASettings) -> Answe
 
 
 def _checked(pairs: Iterable[Pair]) -> list[tuple[str, Sequence[str]]]:
-    """Return each question with its texts."""
     asked: list[tuple[str, Sequence[str]]] = []
     if not isinstance(pairs, Iterable):
         raise OptionError(f"the questions must be (question, context) pairs, got {type(pairs).__name__}")
@@ -215,9 +214,5 @@ def check_text(text: object, name: str) -> None:
     """Raise OptionError unless `text` is a str without half a surrogate pair, which tokenizers refuse."""
     if not isinstance(text, str):
         raise OptionError(f"{name} must be text (str), got {type(text).__name__}")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise OptionError(
-            f"{name} must be text, got half of a surrogate pair at character {error.start}"
-        ) from None
+    if half := HALF_PAIR.search(text):
+        raise OptionError(f"{name} must be text, got half of a surrogate pair at character {half.start()}")

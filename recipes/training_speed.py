@@ -41,7 +41,7 @@ from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
 from benchmarks.results.stats import MIN_ROUNDS
 from benchmarks.show.tables import UNKNOWN, as_text, number, text_table
-from distill.student import student_from_layers
+from distill.student import set_attention_dropout, student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.objectives import Distillation, supervised
 from distill.training.options import DistillationWeights, TrainingOptions
@@ -148,8 +148,7 @@ def train_here(config: SpeedOptions, case: Case, bundle: Bundle, work: Path, aft
     for module in student.modules():
         if isinstance(module, nn.Dropout):
             module.p = DROPOUT if case.loss == GOLD else 0.0
-    for parts in student.encoder.layer_parts():
-        parts.attention_dropout.p = case.attention_dropout
+    set_attention_dropout(student, case.attention_dropout)
     accelerator = make_accelerator(config.precision)
     loss: LossFunction = supervised
     if case.loss == GOLD:

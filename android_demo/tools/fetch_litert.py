@@ -21,11 +21,12 @@ WHEELS = {
 
 
 def main(dest: Path) -> str | None:
-    """Write the library unless it exists. Return an error message to exit with, or None."""
+    """Write the library unless it is there. Return an error message to exit with, or None."""
     machine = platform.machine()
     if machine not in WHEELS:
         return f"error: LiteRT {VERSION} has no Linux wheel for {machine}, only for {' and '.join(WHEELS)}"
-    if (dest / LIBRARY).exists():
+    there = dest / "version.txt"  # another version, or another machine's, is replaced
+    if (dest / LIBRARY).exists() and there.exists() and there.read_text() == f"{VERSION} {machine}\n":
         return None
     dest.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=dest) as folder:
@@ -54,7 +55,9 @@ def main(dest: Path) -> str | None:
             return f"error: pip could not download ai-edge-litert {VERSION}; see its message above"
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
             made = Path(archive.extract(f"ai_edge_litert/{LIBRARY}", folder))
+        there.unlink(missing_ok=True)
         made.rename(dest / LIBRARY)
+        there.write_text(f"{VERSION} {machine}\n")
     print(f"{dest / LIBRARY}: LiteRT {VERSION}")
     return None
 

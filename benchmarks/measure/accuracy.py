@@ -132,7 +132,7 @@ def evaluate(
     runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example]
 ) -> tuple[dict[str, Any], Answers]:
     """Run the bundle over all examples: (fields of an Accuracy, answer text by question id)."""
-    scores, predictions = evaluate_runtime(runtime, bundle, examples, progress=True)
+    scores, predictions = evaluate_runtime(runtime, bundle, examples)
     scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
     answers = answer_texts(examples, predictions, threshold)
@@ -191,7 +191,9 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     """
     base = run.baseline
     answers = _answers(run, model.sha256)
-    fields: dict[str, Any] = {"train_overlap": train_overlap(model.bundle, run.data.sha256, run.examples)}
+    bundle = model.bundle
+    overlap = train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples)
+    fields: dict[str, Any] = {"train_overlap": overlap}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)
         fields |= answer_intervals(run.examples, answers, base_answers)

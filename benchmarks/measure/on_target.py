@@ -109,7 +109,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         **comparison(run, model),
         "reference": f"{reference.name} on {this_host().machine}",
         "reference_f1": reference_scores["f1"],
-        "train_overlap": train_overlap(bundle, run.data.sha256, run.examples),
+        "train_overlap": train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples),
     }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""

@@ -21,7 +21,8 @@ from qa.base.cli import one_line
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.runtime.remote import Deployment
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
+from qa.text.preselection import windows_to_read
 from qa.text.settings import QASettings
 
 
@@ -73,12 +74,12 @@ class Run:
     _windows: dict[str, list[Window]] = field(default_factory=dict)
 
     def windows(self, bundle: Bundle, settings: QASettings) -> list[Window]:
-        """Return the windows of all examples; bundles of the same tokenizer and settings share them."""
+        """Return the windows that are read; bundles of the same tokenizer and settings share them."""
         tokenizer_sha256 = bundle.manifest.files.get("tokenizer.json")
         cut = replace(settings, null_threshold=None, strict_threshold=None, calibration=None)
         key = f"{tokenizer_sha256} {cut}"
         if key not in self._windows:
-            self._windows[key] = make_windows(self.examples, bundle.tokenizer, settings)
+            self._windows[key] = windows_to_read(self.examples, bundle.tokenizer, settings)
         return self._windows[key]
 
     def common(self, model: ModelUnderTest) -> dict[str, Any]:

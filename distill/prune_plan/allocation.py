@@ -47,10 +47,11 @@ def keep_best(scores: Sequence[Tensor], keep: float, multiple: int) -> list[Tens
     other widths save no time.
     """
     n_kept = max(1, round(keep * sum(len(s) for s in scores)))
-    threshold = torch.cat(list(scores)).sort(descending=True).values[n_kept - 1]
+    order = torch.cat(list(scores)).sort(descending=True, stable=True).indices  # of equals the earlier one
+    is_best = torch.zeros(len(order), dtype=torch.bool).index_fill_(0, order[:n_kept], True)
     kept = []
-    for layer in scores:
-        above = int((layer >= threshold).sum())
+    for layer, best in zip(scores, is_best.split([len(s) for s in scores]), strict=True):
+        above = int(best.sum())
         n = min(len(layer), max(multiple, -(-above // multiple) * multiple))
         kept.append(layer.sort(descending=True, stable=True).indices[:n].sort().values)
     return kept

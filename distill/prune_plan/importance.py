@@ -41,12 +41,6 @@ class Importance:
     neurons: list[Tensor]
 
 
-def equal_importance(model: QAModel) -> Importance:
-    """Return the same importance for every unit: to check a plan before importance is measured."""
-    parts = model.encoder.layer_parts()
-    return Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
-
-
 class _InputSquares:
     """Adds up (sum over tokens of input x its gradient)^2 by channel group of a Linear's input, over windows.
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from distill.prune_plan.allocation import (
@@ -18,7 +19,7 @@ from distill.prune_plan.allocation import (
     keep_best,
 )
 from distill.prune_plan.costs import UnitCosts, file_costs
-from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance, equal_importance
+from distill.prune_plan.importance import IMPORTANCE, Importance, cached_importance
 from distill.prune_plan.options import KEEP_FFN, KEEP_HEADS, PruningOptions
 from qa.base.cli import check_option
 from qa.models.model import QAModel
@@ -55,15 +56,28 @@ def prune_by_importance(
     importance = cached_importance(trained, windows, work / IMPORTANCE)
     costs = target_costs(flags, model)
     width = select_units(importance, costs, flags)
-    prune_to(model, width)
-    predicted = {} if costs is None else {"predicted_mb": costs.of(model)}
-    return plan_facts(importance, width, len(windows)) | predicted
+    for parts, heads, neurons in zip(model.encoder.layer_parts(), width.heads, width.neurons, strict=True):
+        keep_heads(parts, heads)
+        keep_neurons(parts, neurons)
+    return {
+        "importance": (
+            "empirical Fisher information of a mask on each head and neuron, training windows, gold answers"
+        ),
+        "importance_windows": len(windows),
+        "heads_per_layer": [len(k) for k in width.heads],
+        "neurons_per_layer": [len(k) for k in width.neurons],
+        "importance_kept_heads": _share(importance.heads, width.heads),
+        "importance_kept_neurons": _share(importance.neurons, width.neurons),
+        **({} if costs is None else {"predicted_mb": costs.of(model)}),
+    }
 
 
 def check_pruning(model: QAModel, flags: PruningOptions, instead: str) -> None:
     """Raise OptionError when the model cannot be pruned as the flags say; `instead` names another way."""
     model.encoder.check_prunable(instead)
-    select_units(equal_importance(model), target_costs(flags, model), flags)
+    parts = model.encoder.layer_parts()
+    equal = Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
+    select_units(equal, target_costs(flags, model), flags)
 
 
 def select_units(importance: Importance, costs: UnitCosts | None, flags: PruningOptions) -> PruningPlan:
@@ -75,27 +89,6 @@ def select_units(importance: Importance, costs: UnitCosts | None, flags: Pruning
     share_of_neurons = KEEP_FFN if flags.keep_ffn is None else flags.keep_ffn
     heads = keep_best(comparable.heads, share_of_heads, 1)
     return PruningPlan(heads, keep_best(comparable.neurons, share_of_neurons, NEURON_MULTIPLE))
-
-
-def prune_to(model: QAModel, width: PruningPlan) -> None:
-    """Remove all heads and neurons that the plan does not keep, in place."""
-    for parts, heads, neurons in zip(model.encoder.layer_parts(), width.heads, width.neurons, strict=True):
-        keep_heads(parts, heads)
-        keep_neurons(parts, neurons)
-
-
-def plan_facts(importance: Importance, width: PruningPlan, n_windows: int) -> dict[str, Any]:
-    """Return the number of units kept in each layer and their share of all importance."""
-    return {
-        "importance": (
-            "empirical Fisher information of a mask on each head and neuron, training windows, gold answers"
-        ),
-        "importance_windows": n_windows,
-        "heads_per_layer": [len(k) for k in width.heads],
-        "neurons_per_layer": [len(k) for k in width.neurons],
-        "importance_kept_heads": _share(importance.heads, width.heads),
-        "importance_kept_neurons": _share(importance.neurons, width.neurons),
-    }
 
 
 def _share(scores: Sequence[Tensor], kept: Sequence[Tensor]) -> float:

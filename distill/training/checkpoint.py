@@ -8,11 +8,13 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
-from distill.training.optimizers import MOMENTS, STATE_KEYS, restored_state
+from distill.training.optimizers import MOMENTS
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
 
 CHECKPOINT = "checkpoint.safetensors"
+# What optimizers keep for a parameter, each some of these, besides the number of steps.
+STATE_KEYS = ("exp_avg", "exp_avg_sq", "exp_avg_sq_row", "exp_avg_sq_col")
 
 
 def trained(model: nn.Module) -> list[tuple[str, nn.Parameter]]:
@@ -26,7 +28,7 @@ def checkpoint_bytes(model: nn.Module, optimizer: str) -> int:
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, state: dict[nn.Parameter, Any], optimizer: str, step: int, fingerprint: str
+    path: Path, model: nn.Module, state: dict[nn.Parameter, Any], step: int, fingerprint: str
 ) -> None:
     """Replace the file `path` by one of this step; `state` is the optimizer's, by parameter.
 
@@ -36,15 +38,13 @@ def save_checkpoint(
     for name, parameter in trained(model):
         tensors[name] = parameter.detach()
         moments = state[parameter]
-        tensors |= {f"{key}.{name}": moments[key] for key in STATE_KEYS[optimizer] if key in moments}
+        tensors |= {f"{key}.{name}": moments[key] for key in STATE_KEYS if key in moments}
     tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
     write_whole(path, save(tensors, {"step": str(step), "fingerprint": fingerprint}))
 
 
 @torch.no_grad()
-def load_checkpoint(
-    path: Path, model: nn.Module, state: dict[nn.Parameter, Any], optimizer: str, fingerprint: str
-) -> int:
+def load_checkpoint(path: Path, model: nn.Module, state: dict[nn.Parameter, Any], fingerprint: str) -> int:
     """Restore model and optimizer state; return the step to continue with, 0 without a checkpoint.
 
     Raises OptionError for a broken file and for one of another run.
@@ -64,7 +64,7 @@ def load_checkpoint(
     names = set(file.keys())
     for name, parameter in trained(model):
         parameter.copy_(file.get_tensor(name))
-        keys = [key for key in STATE_KEYS[optimizer] if f"{key}.{name}" in names]
-        moments = {key: file.get_tensor(f"{key}.{name}") for key in keys}
-        state[parameter] = restored_state(optimizer, moments, step, parameter.device)
+        found = {key: file.get_tensor(f"{key}.{name}") for key in STATE_KEYS if f"{key}.{name}" in names}
+        found["step"] = torch.tensor(float(step))
+        state[parameter] = {key: tensor.to(parameter.device) for key, tensor in found.items()}
     return step

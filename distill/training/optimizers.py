@@ -1,4 +1,4 @@
-"""Optimizers by name: how each is built, and which of its tensors a checkpoint keeps.
+"""Optimizers by name.
 
 AdamW (Loshchilov and Hutter 2019) decays matrices but not biases and LayerNorms, as in BERT's own training.
 Adafactor (Shazeer and Stern 2018) is transformers', with the settings published there for fine-tuning: an
@@ -7,18 +7,11 @@ momentum, no weight decay, no other clipping of gradients. For a matrix it keeps
 two matrices.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-# What an optimizer keeps for each parameter, besides the number of steps; Adafactor has the last only of
-# vectors.
-STATE_KEYS = {
-    "adamw": ("exp_avg", "exp_avg_sq"),
-    "adafactor": ("exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq"),
-}
 MOMENTS = {"adamw": 2, "adafactor": 1}
 """Values that an optimizer keeps for each weight; Adafactor keeps far fewer of a matrix."""
 CLIPS_GRADIENTS = {"adamw": True, "adafactor": False}
@@ -44,13 +37,3 @@ def build_optimizer(
     others = [p for p in parameters if p.ndim <= 1]  # biases and LayerNorms
     groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=learning_rate, fused=True)
-
-
-def restored_state(
-    name: str, tensors: Mapping[str, Tensor], step: int, device: torch.device
-) -> dict[str, Any]:
-    """Return one parameter's state after `step` steps, from its tensors by STATE_KEYS."""
-    moments = {key: tensor.to(device) for key, tensor in tensors.items()}
-    if name == "adafactor":
-        return {"step": step, "RMS": 0, **moments}  # RMS is computed anew in every step, before it is used
-    return {"step": torch.tensor(float(step), device=device), **moments}

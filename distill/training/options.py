@@ -36,7 +36,7 @@ class TrainingOptions:
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
         check_option(self.batch_size >= 1, "--batch-size", self.batch_size, "at least 1")
         check_option(0 < self.epochs < INFINITY, "--epochs", self.epochs, "above 0 and finite")
-        check_seed(self.seed)
+        check_option(0 <= self.seed < 2**63, "--seed", self.seed, "at least 0 and below 2**63")
         check_option(0 <= self.warmup < 1, "--warmup", self.warmup, "in [0, 1)")
         check_option(self.accumulation >= 1, "--accumulation", self.accumulation, "at least 1")
         check_option(self.lora_rank >= 0, "--lora-rank", self.lora_rank, "at least 0")
@@ -65,8 +65,3 @@ class DistillationWeights:
     def gold_only(self) -> bool:
         """True where only the gold answers count, so that no teacher runs."""
         return self.alpha == 1 and self.hidden_weight == 0
-
-
-def check_seed(seed: int) -> None:
-    """Raise OptionError unless torch takes the seed."""
-    check_option(0 <= seed < 2**63, "--seed", seed, "at least 0 and below 2**63")

@@ -13,12 +13,8 @@ def resolve_precision(wanted: str) -> str:
     """Return bf16 or fp32; for auto the one that suits this machine."""
     if wanted != AUTO:
         return wanted
-    return "bf16" if computes_bf16() else "fp32"
-
-
-def computes_bf16() -> bool:
-    """Return True where the GPU, or without one the CPU, has instructions for bf16."""
     if torch.cuda.is_available():
-        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
-    capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(name, False) for name in CPU_CAPABILITIES)
+        has_bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        has_bf16 = any(torch.cpu.get_capabilities().get(name, False) for name in CPU_CAPABILITIES)
+    return "bf16" if has_bf16 else "fp32"

@@ -1,17 +1,9 @@
-"""State of the whole process that training changes, and puts back afterwards.
-
-Only Accelerate keeps its state: a process trains in one precision.
-"""
+"""Memory that training keeps between its steps, and gives back afterwards."""
 
 import contextlib
 import ctypes
 import os
-import random
-import signal
 from collections.abc import Iterator
-
-import numpy as np
-import torch
 
 # Parameters of glibc's mallopt (malloc.h), with its defaults: free memory at the end of the heap that goes
 # back to the kernel, and blocks outside the heap.
@@ -42,26 +34,3 @@ def freed_memory_kept() -> Iterator[None]:
         mallopt(M_TRIM_THRESHOLD, int(os.environ.get("MALLOC_TRIM_THRESHOLD_", TRIM_THRESHOLD)))
         mallopt(M_MMAP_MAX, int(os.environ.get("MALLOC_MMAP_MAX_", MMAP_MAX)))
         trim(0)
-
-
-@contextlib.contextmanager
-def random_state_kept() -> Iterator[None]:
-    """Put back the state of Python's, numpy's and torch's random numbers after the block."""
-    python = random.getstate()
-    arrays = np.random.get_state()
-    try:
-        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-            yield
-    finally:
-        random.setstate(python)
-        np.random.set_state(arrays)
-
-
-@contextlib.contextmanager
-def signal_ignored(number: signal.Signals) -> Iterator[None]:
-    """Ignore a signal inside the block."""
-    former = signal.signal(number, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(number, former)

@@ -1,7 +1,7 @@
 """Training loop for teacher, student and recovery after pruning, on Accelerate.
 
 Every step is a function of (seed, step), which decide batches, dropout and learning rate. So a resumed run
-continues exactly as if it had not stopped.
+continues as if it had not stopped, on a CPU bit for bit.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import InitProcessGroupKwargs, set_seed
+from accelerate.utils import InitProcessGroupKwargs
 from torch import Tensor, nn
 
 from distill.training.batches import bucketed_batches, to_tensors
@@ -30,7 +30,7 @@ from distill.training.lora import add_lora, continue_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
-from distill.training.process import freed_memory_kept, random_state_kept, signal_ignored
+from distill.training.process import freed_memory_kept
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
 from qa.base.journal import lock
@@ -155,15 +155,12 @@ class Trainer:
     def _train(self, resume: bool) -> None:
         first = 0
         if resume:
-            optimizer = self.options.optimizer
-            first = load_checkpoint(
-                self.checkpoint, self.model, self.optimizer.state, optimizer, self.fingerprint
-            )
+            first = load_checkpoint(self.checkpoint, self.model, self.optimizer.state, self.fingerprint)
         self._done = first
         if self.after_step is not None:
             self.after_step(first, self.n_steps)
         with contextlib.ExitStack() as stack:
-            stack.enter_context(random_state_kept())
+            stack.enter_context(torch.random.fork_rng(devices=range(torch.cuda.device_count())))
             writer = stack.enter_context(self._curves(first)) if self.accelerator.is_main_process else None
             if self.accelerator.device.type == "cpu":
                 stack.enter_context(freed_memory_kept())
@@ -199,8 +196,9 @@ class Trainer:
         except RuntimeError as error:
             if not is_lost_peer(error):
                 raise
-            with signal_ignored(signal.SIGTERM):  # torchrun ends all processes: save first
-                self._stop()
+            former = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all processes: save first
+            self._stop()
+            signal.signal(signal.SIGTERM, former)
             raise self._lost_peer() from None
 
     def _run(self, first: int, writer: Any) -> None:
@@ -259,24 +257,26 @@ class Trainer:
     def _step(self, step: int) -> dict[str, float]:
         options = self.options
         accelerator = self.accelerator
-        set_seed(
-            (options.seed * 1_000_003 + step * accelerator.num_processes + accelerator.process_index) % 2**32
-        )
+        place = step * accelerator.num_processes + accelerator.process_index
+        torch.manual_seed((options.seed * 1_000_003 + place) % 2**32)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate_at(step, self.n_steps, options)
         self.optimizer.zero_grad()
         sums: dict[str, float] = {}
-        for micro in range(options.accumulation):
-            indices, weight, divisors = self._batch(step * options.accumulation + micro)
+        first = step * options.accumulation
+        parts = [self._batch(number) for number in range(first, first + options.accumulation)]
+        whole = np.concatenate(parts)
+        for micro, part in enumerate(parts):
+            indices, weight, divisors = self._share(part, whole)
             batch = to_tensors([self.windows[i] for i in indices], accelerator.device, self.longest)
             for name, divisor in divisors.items():
                 batch[name] = torch.tensor(divisor, dtype=torch.float32, device=accelerator.device)
             last = micro == options.accumulation - 1
             with contextlib.nullcontext() if last else accelerator.no_sync(self.wrapped):
                 terms = self.loss(self.wrapped, batch, indices)
-                accelerator.backward(weight * terms["loss"] / options.accumulation)
+                accelerator.backward(weight * terms["loss"])
             for key, value in terms.items():
-                sums[key] = sums.get(key, 0.0) + float(value.detach()) / options.accumulation
+                sums[key] = sums.get(key, 0.0) + float(value.detach()) * len(part) / len(whole)
         most = options.max_grad_norm if CLIPS_GRADIENTS[options.optimizer] else float("inf")
         # The gradient is that of all processes, so that all of them stop where one has lost its way.
         norm = float(accelerator.clip_grad_norm_(self.wrapped.parameters(), most))
@@ -293,33 +293,37 @@ class Trainer:
         self._updating = False
         return sums
 
-    def _batch(self, number: int) -> tuple[np.ndarray, float, dict[str, float]]:
-        """Return this process's part of batch `number` (over all epochs), the weight of its mean loss, and
-        the divisors of means over something other than windows.
-
-        The loss is scaled by n_local x world / n_global, so that DDP's mean is the gradient of the global
-        batch. The part is never empty: a process without one computes a window with weight 0. The divisors
-        are the tokens and the labelled windows that the part would have if all parts had the same share.
-        """
+    def _batch(self, number: int) -> np.ndarray:
+        """Return the windows of batch `number`, over all epochs and of all processes."""
         epoch, index = divmod(number, self.n_batches)
         if getattr(self, "_epoch", None) != epoch:
             self._epoch = epoch
             self._epoch_batches = bucketed_batches(
                 self.lengths, self.options.batch_size, self.options.seed, epoch
             )
-        batch = self._epoch_batches[index]
-        share = np.array_split(batch, self.accelerator.num_processes)[self.accelerator.process_index]
-        weight = len(share) * self.accelerator.num_processes / len(batch)
+        return self._epoch_batches[index]
+
+    def _share(self, batch: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, float, dict[str, float]]:
+        """Return this process's share of a batch, the weight of its mean loss in the step, and the divisors
+        of means over something other than windows.
+
+        `whole` are the windows of the step, of all its batches. The weights make the sum over batches and
+        DDP's mean over processes the mean over the step. The divisors are the tokens and the labelled windows
+        that the share would have if all windows of the step had equally many. A share is never empty: a
+        process without one computes a window with weight 0.
+        """
+        n_processes = self.accelerator.num_processes
+        share = np.array_split(batch, n_processes)[self.accelerator.process_index]
+        weight = len(share) * n_processes / len(whole)
         totals = {
-            "n_tokens": self.lengths[batch].sum(),
-            "n_labelled": max(1, self.labelled[batch].sum()),  # without a label the sum is 0
+            "n_tokens": self.lengths[whole].sum(),
+            "n_labelled": max(1, self.labelled[whole].sum()),  # without a label the sum is 0
         }
-        divisors = {name: float(total) * max(1, len(share)) / len(batch) for name, total in totals.items()}
+        divisors = {name: float(total) * max(1, len(share)) / len(whole) for name, total in totals.items()}
         return share if len(share) else batch[:1], weight, divisors
 
     def _save(self, step: int) -> None:
-        optimizer = self.options.optimizer
-        save_checkpoint(self.checkpoint, self.model, self.optimizer.state, optimizer, step, self.fingerprint)
+        save_checkpoint(self.checkpoint, self.model, self.optimizer.state, step, self.fingerprint)
 
     @property
     def fingerprint(self) -> str:

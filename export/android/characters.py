@@ -13,6 +13,8 @@ from typing import Any
 import tokenizers
 from tokenizers import normalizers, pre_tokenizers
 
+from qa.base.errors import UnsupportedExport
+
 LAST_CODE_POINT = 0x10FFFF
 SURROGATES = range(0xD800, 0xE000)
 HANGUL_SYLLABLES = range(0xAC00, 0xD7A4)
@@ -88,33 +90,20 @@ def _combining_classes(characters: str) -> dict[str, int]:
     decompose.
 
     NFD swaps two neighbours when the first has the higher class, so each character is put beside a mark of
-    every class. Only the numbers of the classes are Python's: Unicode never changes a class, while the
-    library may know fewer marks.
+    the least and of the greatest class. The classes themselves are Python's: Unicode never changes one, while
+    the library may know fewer marks.
     """
-    nfd = normalizers.NFD()
     # marks of the classes 1 and 240, the least and the greatest in use
     low = "\u0334"
     high = "\u0345"
     asked = SEPARATOR.join(f"{c}{low}{high}{c}" for c in characters if c != SEPARATOR)
-    seen = nfd.normalize_str(asked)
+    seen = normalizers.NFD().normalize_str(asked)
     movable = [asked[i] for i in range(0, len(asked), 5) if asked[i : i + 4] != seen[i : i + 4]]
-    references: dict[int, str] = {}
-    for c in movable:
-        references.setdefault(unicodedata.combining(c), c)
-    classes = {}
-    for c in movable:
-        # Only beside a mark of its own class does it stay on either side.
-        own = [
-            n
-            for n, mark in references.items()
-            if all(nfd.normalize_str(pair) == pair for pair in (c + mark, mark + c))
-        ]
-        if len(own) != 1 or own[0] == 0:
-            raise RuntimeError(
-                f"U+{ord(c):04X} has the combining classes {own}: Python's Unicode is older than the "
-                "tokenizer's"
-            )
-        classes[c] = own[0]
+    classes = {c: unicodedata.combining(c) for c in movable}
+    if not all(classes.values()):
+        raise UnsupportedExport(
+            "this Python knows less of Unicode than its tokenizers do; take a newer Python"
+        )
     return classes
 
 

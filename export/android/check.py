@@ -8,7 +8,7 @@ from pathlib import Path
 
 from export.android.core_process import CoreAnswer, CoreProcess
 from export.android.push_to_phone import push
-from qa.base.cli import check_option
+from qa.base.cli import changed, check_exclusive, check_option, flag_of
 from qa.base.errors import BundleError, ParityError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
@@ -21,8 +21,7 @@ from qa.evaluation.predict import predict
 from qa.runtime.package import read_package
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Prediction
-from qa.text.features import make_windows
-from qa.text.preselection import preselect
+from qa.text.preselection import windows_to_read
 
 LONG_PASSAGES = 5  # of several windows each, put beside the chosen questions
 JOINED = 4  # passages joined into a long one
@@ -49,6 +48,8 @@ class AndroidOptions:
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
         check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
+        for name in changed(self, ("data", "questions") if self.push else ()):
+            check_exclusive(True, flag_of(name), "--push")
 
 
 def open_tflite(path: Path) -> Bundle:
@@ -82,7 +83,7 @@ def answer_here(
     examples: Sequence[Example], bundle: Bundle, runtime: Runtime
 ) -> list[tuple[Prediction, int]]:
     """Return Python's prediction for each example, and how many windows it read."""
-    windows = preselect(make_windows(examples, bundle.tokenizer, bundle.settings), bundle.settings)
+    windows = windows_to_read(examples, bundle.tokenizer, bundle.settings)
     logits = run_windows(runtime, windows, progress=True)
     n_windows = Counter(window.example for window in windows)
     predictions = predict(examples, windows, logits, bundle.settings)

@@ -53,7 +53,8 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
     kinds = (model["type"], *((parts[name] or {}).get("type") for name in ("normalizer", "pre_tokenizer")))
     if kinds != BERT_TOKENIZER:
         raise UnsupportedExport(
-            f"its tokenizer is {_in_words(kinds)}, and a packaged model needs {_in_words(BERT_TOKENIZER)}"
+            f"its tokenizer is {' with '.join(filter(None, kinds))}, and a packaged model needs "
+            f"{' with '.join(BERT_TOKENIZER)}"
         )
     special = special_tokens(tokenizer)
     if special is not BERT:
@@ -107,10 +108,6 @@ def vocabulary_lines(parent: Bundle) -> list[str]:
     if len(tokens) > MOST_TOKENS:
         raise UnsupportedExport(f"has {len(tokens)} tokens; a packaged model may have {MOST_TOKENS}")
     return tokens
-
-
-def _in_words(kinds: Sequence[str | None]) -> str:
-    return " with ".join(kind for kind in kinds if kind)
 
 
 def append_package(path: Path, info: Mapping[str, Any], tokens: Sequence[str], probe: str) -> None:

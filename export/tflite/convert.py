@@ -1,8 +1,8 @@
-"""PyTorch model -> .tflite in any precision."""
+"""PyTorch model -> fp32 .tflite."""
 
 import copy
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +11,6 @@ from compress.qat.token_types import multiply_types
 from export.tflite.attention import use_grouped_attention
 from export.tflite.file import TFLiteFile
 from export.tflite.passes.any_length import merge_lengths
-from export.tflite.passes.compact import compact
-from export.tflite.passes.lookups import look_up_bytes
-from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
 from qa.base.errors import UnsupportedExport, first_line
 from qa.formats.package import Signature
@@ -37,22 +34,17 @@ class ExportModel(nn.Module):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> dict[str, Tensor]:
         """Compute logits. Shapes: (1, T) int32 -> start_logits, end_logits (1, T) float32."""
-        positions = self.positions(attention_mask, token_type_ids) + self.encoder.first_position
+        if self.any_length:
+            # A constant would have one length. Padding gets other places than in PyTorch, and is masked.
+            positions = torch.cumsum(attention_mask, dim=1, dtype=torch.int32) - attention_mask
+        else:
+            positions = torch.arange(token_type_ids.shape[1], dtype=torch.int32)
+        # Token types are 0 or 1, so min(token type, 0) adds nothing. It keeps that input in the graph of an
+        # encoder without token types.
+        positions = positions + token_type_ids.clamp(max=0) + self.encoder.first_position
         states, _ = self.encoder(input_ids, attention_mask, token_type_ids, position_ids=positions)
         start, end = self.head(states, attention_mask, token_type_ids).float().unbind(-1)
         return {"start_logits": start, "end_logits": end}
-
-    def positions(self, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-        """Return the tokens' places from 0, (1, T) int32.
-
-        Token types are 0 or 1, so min(token type, 0) adds nothing. It keeps that input in the graph of an
-        encoder without token types.
-        """
-        nothing = token_type_ids.clamp(max=0)
-        if self.any_length:
-            # A constant would have one length. Padding gets other places than in PyTorch, and is masked.
-            return torch.cumsum(attention_mask, dim=1, dtype=torch.int32) - attention_mask + nothing
-        return torch.arange(token_type_ids.shape[1], dtype=torch.int32) + nothing
 
 
 def convert(model: QAModel, signatures: Sequence[Signature]) -> bytes:
@@ -96,15 +88,3 @@ def _trace(module: ExportModel, lengths: Sequence[int]) -> bytes:
         raise UnsupportedExport(
             f"TFLite cannot express this model ({first_line(error)}); try python -m export.onnx"
         ) from error
-
-
-def quantized(fp32: TFLiteFile, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
-    """Return an fp32 file, which stays as it is, in any precision.
-
-    Linears with these outputs stay in fp32.
-    """
-    changed_in_place = precision in ("fp32", "int4")
-    file = quantize(fp32.copy() if changed_in_place else fp32, precision, fp32_linears)
-    look_up_bytes(file)
-    compact(file)
-    return file

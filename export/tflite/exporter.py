@@ -12,12 +12,14 @@ import msgspec
 
 from export.android.package import append_package, describe, vocabulary_lines
 from export.exporter import Exporter
-from export.options import TFLiteOptions
+from export.options import TFLiteOptions, window_lengths
 from export.tflite import convert as conversion
 from export.tflite.file import TFLiteFile
 from export.tflite.integers import check_integers
-from export.tflite.lengths import window_lengths
 from export.tflite.passes.any_length import OneLength
+from export.tflite.passes.compact import compact
+from export.tflite.passes.lookups import look_up_bytes
+from export.tflite.quantize import quantize
 from export.tflite.sensitivity import Sensitivity, linears_by_layer
 from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import OptionError, UnsupportedExport
@@ -134,9 +136,10 @@ class TFLiteExporter(Exporter):
     def with_layers(self, fp32: TFLiteFile, layers: Collection[str]) -> TFLiteFile:
         """Return the file in its precision, with these layers in fp32."""
         by_layer = linears_by_layer(fp32)
-        return conversion.quantized(
-            fp32, self.precision, [name for layer in layers for name in by_layer[layer]]
-        )
+        file = quantize(fp32, self.precision, [name for layer in layers for name in by_layer[layer]])
+        look_up_bytes(file)
+        compact(file)
+        return file
 
     def package(self, folder: Path, settings: QASettings) -> None:
         """Append to model.tflite what a phone needs beside it, where a package can hold it."""

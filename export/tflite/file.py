@@ -4,6 +4,7 @@ A pass is a function that takes a `TFLiteFile` and changes it in place: export.t
 export.tflite.passes.lookups, export.tflite.passes.compact.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,11 +20,6 @@ BUFFER_FIELDS = {"data", "offset", "size"}  # a buffer with other fields would l
 WEIGHT_INPUTS = {"FULLY_CONNECTED": 1, "EMBEDDING_LOOKUP": 1, "GATHER": 0}
 # Versions of the operators that passes write; earlier ones take no int8 tensors.
 VERSIONS = {"SPLIT": 2, "SQUEEZE": 1, "EMBEDDING_LOOKUP": 3, "DEQUANTIZE": 2, "MUL": 1}
-
-
-def _names_of(enum: type) -> dict[int, str]:
-    """Return the names of an enum of the schema by value."""
-    return {value: name for name, value in vars(enum).items() if not name.startswith("_")}
 
 
 @dataclass(frozen=True)
@@ -73,11 +69,9 @@ class TFLiteFile:
                 f"{', '.join(fields)} cannot be written, only version {SCHEMA_VERSION} with "
                 f"{', '.join(sorted(BUFFER_FIELDS))}; pip install 'pocketqa[export]'"
             )
-        names = _names_of(schema.BuiltinOperator)
-        self.type_names = _names_of(schema.TensorType)
-        self.operator_names = [
-            names[max(code.builtinCode, code.deprecatedBuiltinCode)] for code in self.tree.operatorCodes
-        ]
+        self.type_name = flatbuffer_utils.type_to_name
+        n_codes = len(self.tree.operatorCodes)
+        self.operator_names = [flatbuffer_utils.opcode_to_name(self.tree, code) for code in range(n_codes)]
         self.graphs = [TFLiteGraph(self, subgraph) for subgraph in self.tree.subgraphs]
         """Graph of each signature."""
 
@@ -95,15 +89,14 @@ class TFLiteFile:
         for graph in self.graphs:
             yield from graph.weights()
 
-    def constant_bytes(self) -> dict[int, tuple[str, int]]:
-        """Return type and bytes of every constant that a tensor uses, by its buffer."""
-        sizes = [0 if buffer.data is None else len(buffer.data) for buffer in self.tree.buffers]
-        return {
-            tensor.buffer: (self.type_names[tensor.type], sizes[tensor.buffer])
-            for subgraph in self.tree.subgraphs
-            for tensor in subgraph.tensors
-            if sizes[tensor.buffer]
-        }
+    def constant_bytes(self) -> Counter[str]:
+        """Return the bytes of the constants that tensors use, each once, by type."""
+        types = {tensor.buffer: tensor.type for graph in self.tree.subgraphs for tensor in graph.tensors}
+        total = Counter[str]()
+        for buffer, type_number in types.items():
+            data = self.tree.buffers[buffer].data
+            total[self.type_name(type_number)] += 0 if data is None else len(data)
+        return total
 
     def operator_code(self, name: str) -> int:
         """Return the index of an operator of VERSIONS, in a version that takes int8."""
@@ -177,7 +170,6 @@ class TFLiteGraph:
         self._file = file
         self.subgraph = subgraph
         """Object of the schema."""
-        self._producers = {output: operator for operator in subgraph.operators for output in operator.outputs}
 
     @property
     def inputs(self) -> list[int]:
@@ -212,7 +204,7 @@ class TFLiteGraph:
 
     def type_name(self, tensor: int) -> str:
         """Return the type of a tensor, such as FLOAT32."""
-        return self._file.type_names[self.subgraph.tensors[tensor].type]
+        return self._file.type_name(self.subgraph.tensors[tensor].type)
 
     def buffer(self, tensor: int) -> int:
         """Return the index of a tensor's constant; 0 for computed tensors."""
@@ -228,10 +220,6 @@ class TFLiteGraph:
         data = self.constant(tensor)
         assert data is not None
         return tuple(int(value) for value in data.view(np.int32))
-
-    def producer(self, tensor: int) -> Any:
-        """Return the operator that made a tensor; None for an input or a constant."""
-        return self._producers.get(tensor)
 
     def weights(self) -> Iterator[Weight]:
         """Yield the weight of every operator that has one, in order."""
@@ -254,35 +242,18 @@ class TFLiteGraph:
                         data=data,
                     )
 
-    def set_int8(self, tensor: int, scale: float) -> None:
-        """Make a tensor int8 with one scale and the zero point 0."""
-        quantization = self._file.schema.QuantizationParametersT()
+    def set_int8(self, tensor: int) -> None:
+        """Make a tensor int8 with the scale 1 and the zero point 0."""
+        schema = self._file.schema
         changed = self.subgraph.tensors[tensor]
-        quantization.scale = np.array([scale], np.float32)
-        quantization.zeroPoint = np.array([0], np.int64)
-        changed.type = self._file.schema.TensorType.INT8
-        changed.quantization = quantization
+        changed.type = schema.TensorType.INT8
+        changed.quantization = schema.QuantizationParametersT(
+            scale=np.ones(1, np.float32), zeroPoint=np.zeros(1, np.int64)
+        )
 
     def scales(self, tensor: int) -> np.ndarray | None:
         """Return the scales of an int8 tensor, float32; None for other tensors."""
         return self.subgraph.tensors[tensor].quantization.scale if self.type_name(tensor) == "INT8" else None
-
-    def set_shape(self, tensor: int, shape: Sequence[int]) -> None:
-        """Change the shape of a tensor."""
-        self.subgraph.tensors[tensor].shape = np.array(shape, np.int32)
-
-    def free_axes(self, tensor: int, axes: Sequence[int]) -> None:
-        """Let a caller choose the size of some axes of an input or output."""
-        shape = self.shape(tensor)
-        signature = [-1 if axis in axes else side for axis, side in enumerate(shape)]
-        self.subgraph.tensors[tensor].shapeSignature = np.array(signature, np.int32)
-
-    def reshape_to(self, operator: Any, shape: Sequence[int]) -> None:
-        """Change the shape that a RESHAPE makes; -1 is inferred."""
-        values = np.array(shape, np.int32)
-        operator.inputs = [operator.inputs[0], self.new_constant(values)]
-        if operator.builtinOptions is not None:
-            operator.builtinOptions.newShape = values
 
     def new_tensor(self, shape: Sequence[int], buffer: int = 0, like: int | None = None) -> int:
         """Add a tensor, of floats or of another's type."""

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from compress.qat.fake_quant import trained_integers
-from export.embeddings import Int8Rows, WordTable, word_tables
+from export.embeddings import IntegerRows, WordTable, word_tables
 from export.tflite.file import TFLiteFile
 from qa.base.errors import ParityError
 from qa.bundles.bundle import Bundle
@@ -24,7 +24,7 @@ def check_integers(
     if parent.manifest.qat != QAT(precision=precision):
         return
     linears, trained_words, other_tables = trained_integers(QAModel.from_pretrained(parent.path), precision)
-    if isinstance(words, Int8Rows) and trained_words is not None:
+    if isinstance(words, IntegerRows) and trained_words is not None:
         n_changed = int((words.integers(words.get_buffer("table")) != trained_words).any(1).sum())
         if n_changed:
             raise ParityError(

@@ -15,10 +15,12 @@ from export.tflite.quiet import quietly
 
 
 def quantize(fp32: TFLiteFile, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
-    """Return the file in a precision. For int4 the matrices of `fp32` are clipped in place.
+    """Return an fp32 file, which stays as it is, in a precision.
 
     Linears with an output of these names stay in fp32.
     """
+    if precision in ("fp32", "int4"):  # passes change the one in place, and clipping the other
+        fp32 = fp32.copy()
     if precision == "fp32":
         return fp32
     if precision == "int4":

@@ -51,9 +51,6 @@ def read_structure(file: TFLiteFile) -> Structure:
     weights = list(file.weights())
     operators = [Counter(graph.name(operator) for operator in graph.operators) for graph in file.graphs]
     largest = max(operators, key=lambda counts: counts.total())
-    constant_bytes: Counter[str] = Counter()
-    for type_name, n_bytes in file.constant_bytes().values():
-        constant_bytes[type_name] += n_bytes
     tables = {
         weight.buffer: (weight.shape, weight.type, weight.is_dequantized)
         for weight in weights
@@ -65,7 +62,7 @@ def read_structure(file: TFLiteFile) -> Structure:
         signatures=file.signatures,
         weight_types=Counter((weight.operator, weight.type, weight.is_dequantized) for weight in weights),
         tables=list(tables.values()),
-        constant_bytes=constant_bytes,
+        constant_bytes=file.constant_bytes(),
     )
 
 

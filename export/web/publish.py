@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from export.options import WebOptions
-from export.tflite.lengths import window_lengths
+from export.options import WebOptions, window_lengths
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import open_bundle

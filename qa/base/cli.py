@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from qa.base.errors import OptionError, PocketQAError
+from qa.base.errors import HALF_PAIR, OptionError, PocketQAError
 from qa.base.help import HELP, help_of
 from qa.base.quiet import quiet_libraries
 
@@ -40,12 +40,6 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def fail(error: BaseException) -> NoReturn:
-    """Print the error on one line and exit with EXIT_USER_ERROR."""
-    print(f"error: {one_line(error)}", file=sys.stderr)
-    sys.exit(EXIT_USER_ERROR)
-
-
 @contextmanager
 def errors_on_one_line() -> Iterator[None]:
     """Exit with one line for a user's error, a missing package or a stop; silently once nobody reads."""
@@ -54,14 +48,12 @@ def errors_on_one_line() -> Iterator[None]:
     except BrokenPipeError:  # the reader of the output (such as `head`) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_BROKEN_PIPE)
-    except (PocketQAError, OSError) as error:
-        fail(error)
-    except ModuleNotFoundError as error:
-        fail(
-            OptionError(
-                _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[all]'"
-            )
-        )
+    except (PocketQAError, OSError, ModuleNotFoundError) as error:
+        line = one_line(error)
+        if isinstance(error, ModuleNotFoundError):
+            line = _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[all]'"
+        print(f"error: {line}", file=sys.stderr)
+        sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
@@ -103,7 +95,9 @@ def run_with(
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         with errors_on_one_line():
-            _check_arguments(arguments)
+            # tokenizers, safetensors and the runtimes cannot open a file of such a name
+            if wrong := next(filter(HALF_PAIR.search, arguments), None):
+                raise OptionError(f"{wrong!a}: is not UTF-8; give it, or the file it names, another name")
             program = program or _program()
             if set(HELP) & set(arguments):
                 print(help_of(options, program), end="", flush=True)
@@ -140,17 +134,6 @@ def _program() -> str:
     """Return how this process was started, as a user types it."""
     spec = sys.modules["__main__"].__spec__
     return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name.removesuffix('.__main__')}"
-
-
-def _check_arguments(arguments: Sequence[str]) -> None:
-    """Refuse names that are not UTF-8: tokenizers, safetensors and the runtimes cannot open such files."""
-    for argument in arguments:
-        try:
-            argument.encode()
-        except UnicodeEncodeError:
-            raise OptionError(
-                f"{argument!a}: is not UTF-8; give it, or the file it names, another name"
-            ) from None
 
 
 def flag_of(option: str) -> str:

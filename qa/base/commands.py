@@ -5,13 +5,13 @@ pocketqa distill --student-layers 3
 
 import ast
 import difflib
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -97,21 +97,12 @@ COMMANDS = {
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"
 
 
-def source_of(module: str) -> Path:
-    """Return the file of a module, or of a package that `python -m` runs, without importing it."""
-    spec = find_spec(module)
-    if spec is not None and spec.submodule_search_locations:
-        spec = find_spec(f"{module}.__main__")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin)
-
-
 def summary(name: str) -> str:
     """Return the first paragraph of the docstring of a command's module without importing it."""
-    source = source_of(COMMANDS[name].module.replace(" ", ".")).read_text(encoding="utf-8")
-    paragraph = (ast.get_docstring(ast.parse(source)) or "").partition("\n\n")[0]
-    return " ".join(paragraph.split())
+    source = Path(__file__).parents[2].joinpath(*re.split(r"[. ]", COMMANDS[name].module))
+    source = source / "__main__.py" if source.is_dir() else source.with_suffix(".py")
+    docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
 
 
 def overview(group: str = "") -> str:

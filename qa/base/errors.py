@@ -1,6 +1,10 @@
 """Errors that a user can act on. Each message is one line: where, what is wrong, what to do."""
 
+import re
 from collections.abc import Sequence
+
+# Half of a surrogate pair, which no file can hold.
+HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class PocketQAError(Exception):

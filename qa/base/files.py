@@ -97,14 +97,12 @@ def check_new_folder(path: Path, flag: str) -> None:
 def check_not_an_input(path: Path, flag: str, inputs: Iterable[Path]) -> None:
     """Raise OptionError when the output `path` is one of the input files."""
     place = os.path.realpath(path)  # also of files that do not exist yet
-    if any(place == os.path.realpath(given) or _is_same_file(path, given) for given in inputs):
-        raise OptionError(
-            f"{flag} {path}: is an input of this command; give another file, inputs are left as they are"
-        )
-
-
-def _is_same_file(path: Path, other: Path) -> bool:
-    return path.exists() and other.exists() and path.samefile(other)
+    for given in inputs:
+        is_link = path.exists() and given.exists() and path.samefile(given)
+        if is_link or place == os.path.realpath(given):
+            raise OptionError(
+                f"{flag} {path}: is an input of this command; give another file, inputs are left as they are"
+            )
 
 
 def in_a_folder_here(path: Path) -> bool:

@@ -1,6 +1,5 @@
 """Record what a long command has done, so that the same command continues after a stop."""
 
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,11 @@ def lock(path: Path | str, flags: int = os.O_RDONLY, output: Path | None = None)
     the `output`, by default the path.
     """
     descriptor = os.open(path, flags, 0o666)
+    try:
+        import fcntl  # Windows has none, where a model can be loaded and asked
+    except ModuleNotFoundError:
+        os.close(descriptor)
+        raise OptionError(f"{output or path}: commands that write results need Linux or macOS") from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -7,6 +7,7 @@ another.
 
 import hashlib
 import importlib.metadata
+import json
 import os
 import platform
 import secrets
@@ -33,7 +34,6 @@ from qa.bundles.manifest import (
     StageRecord,
     TeacherReference,
     Tuning,
-    to_json,
 )
 from qa.formats.registry import ADAPTER, CONFIG, FORMATS
 from qa.formats.tensors import INPUTS, OUTPUTS
@@ -253,7 +253,7 @@ class Draft:
         # The name of a file need not be text.
         (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")
         files = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
-        text = to_json(msgspec.structs.replace(manifest, files=files))
+        text = json.dumps(msgspec.to_builtins(manifest) | {"files": files}, indent=1) + "\n"
         partial = self.path / (MANIFEST + ".partial")
         partial.write_text(text, encoding="utf-8")
         partial.rename(self.path / MANIFEST)
@@ -279,24 +279,20 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
 
 
 @contextmanager
-def restored_bundle(path: Path, out: Path) -> Iterator[Path]:
-    """Create the bundle `out` from one that lacks only its weights: yield a folder to write them into.
+def restored_bundle(bundle: Bundle, out: Path) -> Iterator[Path]:
+    """Create `out` from a bundle that lacks only its weights: yield a folder to write them into.
 
-    Files of the bundle replace files that are written there. BundleError when a file is damaged, or the
-    weights are not those of the manifest, bit for bit. Then nothing stays behind.
+    Files of the bundle replace files that are written there. BundleError when the weights are not those of
+    the manifest, bit for bit. Then nothing stays behind.
     """
     refuse_existing(out)
-    manifest = read_manifest(path)
-    weights = FORMATS[manifest.format].weights
-    others = manifest.files.keys() - {weights}
-    for name in others:
-        _verify(path / name, manifest.files[name])
+    weights = bundle.weights.name
     with _whole_or_not(out) as draft:
         yield draft
-        for name in (*others, MANIFEST):
-            shutil.copyfile(path / name, draft / name)
-        if file_sha256(draft / weights) != manifest.files.get(weights):
-            raise BundleError(f"{out}: the weights made are not those of {path}; nothing was written")
+        for name in (*bundle.manifest.files.keys() - {weights}, MANIFEST):
+            shutil.copyfile(bundle.path / name, draft / name)
+        if file_sha256(draft / weights) != bundle.manifest.files[weights]:
+            raise BundleError(f"{out}: the weights made are not those of {bundle.path}; nothing was written")
         open_bundle(draft)
 
 

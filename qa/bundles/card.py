@@ -61,6 +61,9 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
     origins = dict(_origins(chain))
     in_transformers = manifest.format == "pytorch" and "architectures" in config
     probe = {"windows in `probe.json`, as token ids": DATA["embedded"]} if (folder / PROBE).is_file() else {}
+    sources: dict[Origin | None, list[str]] = {}
+    for part, origin in (origins | probe).items():
+        sources.setdefault(origin, []).append(part)
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         undefined=StrictUndefined,
@@ -87,7 +90,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         has_config=(folder / CONFIG).is_file(),
         has_adapter=(folder / ADAPTER).is_file(),
         has_byte_pairs=tokenizer == "PreTrainedTokenizerFast",
-        sources=_by_source(origins | probe),
+        sources=sources,
         license=license_of(origins | probe),
         LICENSE_NAMES=LICENSE_NAMES,
     )
@@ -231,14 +234,6 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
     # The origin is not always the last: models that are averaged share one, and their stages follow.
     if not any(stage.encoder or stage.source for stage in chain):
         yield f"what {chain[-1].name} started from", None
-
-
-def _by_source(origins: Mapping[str, Origin | None]) -> dict[Origin | None, list[str]]:
-    """Return the parts of each origin, in the order of their first parts."""
-    sources: dict[Origin | None, list[str]] = {}
-    for part, origin in origins.items():
-        sources.setdefault(origin, []).append(part)
-    return sources
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:

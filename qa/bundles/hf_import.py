@@ -155,7 +155,6 @@ def import_checkpoint(name: str, folder: Path, out: Path, settings: dict[str, An
     from qa.models.model import QAModel
     from qa.models.pretrained import load_question_answering
 
-    refuse_existing(out)
     encoder, head, tokenizer = load_question_answering(name, folder)
     model = QAModel(encoder, "linear")
     model.head.load_state_dict({f"output.{key}": tensor for key, tensor in head.items()})

@@ -322,11 +322,6 @@ class Manifest(StageRecord, frozen=True, kw_only=True):
             raise BundleError(f"{where}: not a valid manifest ({reason}); make the bundle again") from None
 
 
-def to_json(manifest: Struct) -> str:
-    """Return the text of a manifest."""
-    return json.dumps(msgspec.to_builtins(manifest), indent=1) + "\n"
-
-
 def recorded_options(options: Any) -> dict[str, Any]:
     """Return the options of a stage, a dataclass, as a manifest records them.
 

@@ -17,7 +17,7 @@ import msgspec
 
 from qa.base.errors import BundleError, SquadFormatError
 from qa.bundles.bundle import TRAINED_ON, Bundle
-from qa.bundles.manifest import Ancestor, Manifest
+from qa.bundles.manifest import Ancestor, StageRecord
 from qa.data.squad import Example, unpacked
 
 HASH_BYTES = 5  # by chance, a passage is among the 19,000 of SQuAD once in 58 million times
@@ -87,20 +87,21 @@ def passage_hash(context: str) -> int:
     return int.from_bytes(hashlib.blake2b(" ".join(words).encode(), digest_size=HASH_BYTES).digest())
 
 
-def train_overlap(bundle: Bundle, data_sha256: str, examples: Sequence[Example]) -> float | None:
+def train_overlap(
+    folder: Path, made: StageRecord, data_sha256: str, examples: Sequence[Example]
+) -> float | None:
     """Return the share (0 to 1) of questions about passages that a model was trained on; None if unknown.
 
-    Bundles older than the record keep only hashes of their training files, so only an equal file is found.
+    `made` is what its manifest says. Bundles older than the record keep only hashes of their training files,
+    so only an equal file is found.
     """
-    record = TrainedOn.read(bundle.path)
-    training_files = _training_files([bundle.manifest, *bundle.manifest.ancestors])
-    if not record.is_whole and data_sha256 in training_files:
+    record = TrainedOn.read(folder)
+    if not record.is_whole and data_sha256 in _training_files([made, *made.ancestors]):
         return 1.0
     return record.overlap(examples)
 
 
-def _training_files(stages: Iterable[Manifest | Ancestor]) -> Iterator[str]:
-    """Yield the SHA-256 of every training file of a model and its teachers."""
+def _training_files(stages: Iterable[StageRecord | Ancestor]) -> Iterator[str]:
     for stage in stages:
         if stage.training_data:
             yield stage.training_data.sha256

@@ -3,7 +3,6 @@
 import hashlib
 import http.client
 import sys
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -191,7 +190,7 @@ def _download(name: str, sha256: str, data: str) -> Path:
     try:
         with urllib.request.urlopen(SQUAD_URL + name, timeout=DOWNLOAD_TIMEOUT_S) as response:
             content = response.read()
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
+    except (OSError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise DownloadError(
             f"{data}: cannot download {SQUAD_URL + name} ({reason}); offline, give the file itself, or "

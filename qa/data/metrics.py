@@ -22,11 +22,6 @@ def normalize_answer(text: str) -> str:
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
-def exact_match(gold: str, predicted: str) -> float:
-    """Return 1.0 when both texts normalize to the same."""
-    return float(normalize_answer(gold) == normalize_answer(predicted))
-
-
 def token_f1(gold: str, predicted: str) -> float:
     """Return F1 over normalized tokens; two empty sides give 1.0, one gives 0.0."""
     gold_tokens = normalize_answer(gold).split()
@@ -54,7 +49,8 @@ def has_answer(example: Example) -> bool:
 def question_scores(example: Example, predicted: str) -> tuple[float, float]:
     """Return the best exact match and best F1 (each 0 to 1) of one prediction over the gold answers."""
     golds = gold_texts(example)
-    return max(exact_match(g, predicted) for g in golds), max(token_f1(g, predicted) for g in golds)
+    is_exact = normalize_answer(predicted) in map(normalize_answer, golds)
+    return float(is_exact), max(token_f1(g, predicted) for g in golds)
 
 
 def scores_by_question(

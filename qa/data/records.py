@@ -8,10 +8,11 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError, SquadFormatError, first_few, first_line
+from qa.base.errors import HALF_PAIR, OptionError, SquadFormatError, first_few, first_line
 from qa.data.convert.cells import ANSWERS
 from qa.data.layouts import Record, flat_records
 from qa.data.squad import read_json, unpacked
@@ -36,9 +37,9 @@ def read_records(name: str, split: str = "train") -> list[Record]:
     elif not path.exists():
         raise SquadFormatError(f"{path}: no such file; give {FORMATS}")
     elif path.is_dir():
-        records = _numbered(_from_folder(path, split))
+        records = _numbered(chain.from_iterable(map(_arrow_rows, _arrow_files(path, split))))
     elif _suffix(path) == ".parquet":
-        records = _numbered(_from_parquet(path))
+        records = _numbered(_arrow_rows(path))
     elif _suffix(path) in TABLES:
         records = list(read_table(path, _text(path)))
     else:
@@ -147,56 +148,42 @@ def _records(place: str, fields: object) -> Iterator[Record]:
     """Yield an object's records; a faulty one unless it is an object whose texts can be written as UTF-8."""
     if not isinstance(fields, dict):
         yield Record(place, {}, "record is not an object with question and context")
-        return
-    try:
-        json.dumps(fields, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+    elif HALF_PAIR.search(json.dumps(fields, ensure_ascii=False)):
         yield Record(place, {}, "a text has half a surrogate pair")
-        return
-    yield from flat_records(place, fields)
+    else:
+        yield from flat_records(place, fields)
 
 
 def _numbered(rows: Iterable[dict[str, Any]]) -> list[Record]:
     return [record for number, fields in enumerate(rows) for record in flat_records(f"row {number}", fields)]
 
 
-def _pyarrow(path: Path) -> Any:
+def _arrow_rows(file: Path) -> list[dict[str, Any]]:
+    """Return the rows of a Parquet or Arrow file."""
     try:
         import pyarrow.parquet
     except ModuleNotFoundError:
-        raise OptionError(f"{path}: {NO_PYARROW}") from None
-    return pyarrow
-
-
-def _from_parquet(path: Path) -> Iterable[dict[str, Any]]:
-    pyarrow = _pyarrow(path)
+        raise OptionError(f"{file}: {NO_PYARROW}") from None
+    is_parquet = _suffix(file) == ".parquet"
     try:
-        return _rows(pyarrow.parquet.read_table(path))
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise SquadFormatError(f"{path}: not a Parquet file ({first_line(error)})") from None
-
-
-def _from_folder(path: Path, split: str) -> Iterator[dict[str, Any]]:
-    """Read a Dataset, the split of a DatasetDict, or a split in the cache of `datasets`."""
-    pyarrow = _pyarrow(path)
-    for file in _arrow_files(path, split):
-        try:
+        if is_parquet:
+            table = pyarrow.parquet.read_table(file)
+        else:
             with pyarrow.OSFile(str(file), "rb") as stream:
-                rows = _rows(pyarrow.ipc.open_stream(stream).read_all())
-        except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-            raise SquadFormatError(f"{file}: not an Arrow file ({first_line(error)})") from None
-        yield from rows
-
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of pyarrow's table; checked first, because of a damaged one it reads past the end."""
-    table.validate(full=True)
-    rows: list[dict[str, Any]] = table.to_pylist()
+                table = pyarrow.ipc.open_stream(stream).read_all()
+        table.validate(full=True)  # of a damaged one, pyarrow reads past the end
+        rows: list[dict[str, Any]] = table.to_pylist()
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        kind = "a Parquet" if is_parquet else "an Arrow"
+        raise SquadFormatError(f"{file}: not {kind} file ({first_line(error)})") from None
     return rows
 
 
 def _arrow_files(path: Path, split: str) -> list[Path]:
-    """Return the files of the data alone: the folder may also hold what `map` and `filter` have cached."""
+    """Return the files of a Dataset, the split of a DatasetDict, or a split in the cache of `datasets`.
+
+    They are those of the data alone: the folder may also hold what `map` and `filter` have cached.
+    """
     folder = path / split if (path / "dataset_dict.json").is_file() else path
     state = read_json(folder / "state.json", "state") if (folder / "state.json").is_file() else {}
     try:

@@ -233,13 +233,10 @@ def _text(owner: object, key: str, where: str) -> str:
 
 def grouped(examples: Iterable[Example]) -> list[Example]:
     """Return the questions by article and passage, both in the order in which they first occur."""
-    places: dict[tuple[str, ...], int] = {}
-
-    def place(e: Example) -> tuple[int, int]:
-        article = places.setdefault((e.title,), len(places))
-        return article, places.setdefault((e.title, e.context), len(places))
-
-    return sorted(examples, key=place)
+    articles: dict[str, dict[str, list[Example]]] = {}
+    for e in examples:
+        articles.setdefault(e.title, {}).setdefault(e.context, []).append(e)
+    return [e for passages in articles.values() for same in passages.values() for e in same]
 
 
 def write_squad(

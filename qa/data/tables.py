@@ -12,6 +12,7 @@ from qa.data.layouts import Record
 
 DELIMITERS = ",;\t|"
 LINE_END = re.compile(r"\r\n?|\n")
+ESCAPED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 DOUBTFUL = "quotation marks may be of the table or of the text; quote all cells of the table or none"
 QUOTE = "put a cell with quotation marks into such marks and double those inside"
 Row = tuple[int, int, list[str]]
@@ -35,7 +36,10 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
     rows, doubtful = _rows(path, text, delimiter, n_skipped)
     if not rows:
         return
-    columns = _columns(rows[0][2])
+    header = rows[0][2]
+    plain = ((name, name.strip().lower()) for name in header)
+    # As they are where another column has the name in lower case.
+    columns = [name if name != low and low in header else low for name, low in plain]
     if len(columns) == 1:
         raise SquadFormatError(
             f"{path}: one column only, {columns[0]!r}; put commas, semicolons or tabs between the cells"
@@ -59,12 +63,6 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
             place = f"lines {start} to {last}"
             fault = f"a quotation mark begins a cell and does not close in its line; {QUOTE}"
         yield Record(place, dict(zip(columns, cells, strict=True)), fault)
-
-
-def _columns(header: list[str]) -> list[str]:
-    """Return the names in lower case, but as they are where another column has that name."""
-    plain = [name.strip().lower() for name in header]
-    return [name if name != low and low in header else low for name, low in zip(header, plain, strict=True)]
 
 
 def _delimiter(header: str) -> str:
@@ -97,7 +95,7 @@ def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> tuple[list[R
         if plain_fits and fits and len(quoted) == len(plain):
             doubtful = _doubtful(plain[1:])
         elif plain_fits:
-            escaped = [str(n) for n, _, cells in plain if any(map(_is_escaped, cells))]
+            escaped = [str(n) for n, _, cells in plain if any(map(ESCAPED.fullmatch, cells))]
             if escaped:
                 raise SquadFormatError(
                     f"{path}: line {first_few(escaped)}: has quoted cells, but other lines have quotation "
@@ -132,10 +130,6 @@ def _doubtful(plain: list[Row]) -> set[int]:
         if not all(cell.startswith('"') for cell in column):
             found |= {line for (line, _, _), is_wrapped in zip(plain, wrapped, strict=True) if is_wrapped}
     return found
-
-
-def _is_escaped(cell: str) -> bool:
-    return re.fullmatch(r'"(?:[^"]|"")*""(?:[^"]|"")*"', cell) is not None
 
 
 def _swallows(columns: list[str], cells: list[str], delimiter: str) -> bool:

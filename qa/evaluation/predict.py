@@ -11,7 +11,8 @@ from qa.data.squad import Example
 from qa.formats.tensors import Logits
 from qa.runtime.runtimes import Runtime, run_windows
 from qa.text.answers import Candidate, Prediction, decode
-from qa.text.features import Window, make_windows
+from qa.text.features import Window
+from qa.text.preselection import windows_to_read
 from qa.text.settings import QASettings
 
 # Characters of passages in memory at a time, about 350 windows of SQuAD: enough to batch similar lengths.
@@ -71,18 +72,20 @@ def evaluate_runtime(
     runtime: Runtime,
     model: ModelFolder,
     examples: Sequence[Example],
-    *,
-    progress: bool = False,
     journal: Journal | None = None,
 ) -> tuple[dict[str, Any], list[Prediction]]:
-    """Run a loaded model over examples.
+    """Run a loaded model over examples, of whose long texts it reads the windows that `ask` reads.
 
     Returns scores with n_windows, and predictions with their best candidate only. One part of the examples is
     in memory at a time. Entries of the `journal` are not computed again.
     """
     tokenizer = model.tokenizer
     entries = list(journal.entries) if journal else []
-    predictions = [_prediction(row) for entry in entries for row in entry["predictions"]]
+    predictions = [
+        Prediction((Candidate(*best),) if best else (), null_score)
+        for entry in entries
+        for null_score, *best in entry["predictions"]
+    ]
     n_windows = sum(entry["n_windows"] for entry in entries)
     n_done = len(predictions)
     with Progress(
@@ -90,11 +93,10 @@ def evaluate_runtime(
         initial=n_done,
         desc=f"scoring, {runtime.name}",
         unit="question",
-        disable=not progress,
         delay=1.0,
     ) as bar:
         for part in parts(examples, n_done):
-            windows = make_windows(part, tokenizer, model.settings)
+            windows = windows_to_read(part, tokenizer, model.settings)
             predicted = predict(part, windows, run_windows(runtime, windows), model.settings)
             predictions += [prediction.shortened() for prediction in predicted]
             n_windows += len(windows)
@@ -111,8 +113,3 @@ def _row(prediction: Prediction) -> list[float]:
         return [prediction.null_score]
     best = prediction.candidates[0]
     return [prediction.null_score, best.score, best.start, best.end, best.share]
-
-
-def _prediction(row: Sequence[Any]) -> Prediction:
-    null_score, *best = row
-    return Prediction((Candidate(*best),) if best else (), null_score)

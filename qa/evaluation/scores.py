@@ -8,9 +8,9 @@ import msgspec
 import numpy as np
 
 from qa.base.files import file_sha256
-from qa.bundles.bundle import ModelFolder
-from qa.bundles.manifest import Scores, Tuning
-from qa.bundles.trained_on import TrainedOn
+from qa.bundles.bundle import Draft
+from qa.bundles.manifest import Scores
+from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import scores_by_question
 from qa.data.squad import Example, read_squad
@@ -19,6 +19,7 @@ from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
 from qa.evaluation.predict import answer_texts, evaluate_runtime
 from qa.runtime.runtimes import Runtime
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,26 @@ def load_eval(data: str | None) -> EvalData | None:
     return EvalData(file, read_squad(file))
 
 
-def scores_of(runtime: Runtime, model: ModelFolder, data: EvalData, tuning: Tuning | None) -> Scores:
-    """Score a model on `data`, for its manifest and card; warn on stderr where it was tuned on them.
+def scores_of(runtime: Runtime, draft: Draft, settings: QASettings, data: EvalData) -> Scores:
+    """Score a new bundle on `data`, for its manifest and card; warn on stderr where it was tuned on them.
 
     Intervals are there when the data has MIN_ARTICLES articles at least.
     """
+    tuning = draft.recorded.tuning
+    model = draft.model(settings)
     if tuning and file_sha256(data.file) in (file.sha256 for file in tuning.files):
         print(
             "the scores are of the questions that the thresholds are tuned on, so they are too high",
             file=sys.stderr,
         )
-    metrics, predictions = evaluate_runtime(runtime, model, data.examples, progress=True)
+    metrics, predictions = evaluate_runtime(runtime, model, data.examples)
     metrics |= calibration_scores(data.examples, predictions, model.settings)
     metrics["coverage_at_80"] = coverage(data.examples, predictions, model.settings)
     answers = answer_texts(data.examples, predictions, model.settings.null_threshold)
     by_question = scores_by_question(data.examples, answers)
     articles = [e.title for e in data.examples]
     facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
-    facts["train_overlap"] = TrainedOn.read(model.path).overlap(data.examples)
+    facts["train_overlap"] = train_overlap(draft.path, draft.recorded, file_sha256(data.file), data.examples)
     (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)
     if resampled == "articles":
         facts |= {"exact_interval": (exact.low, exact.high), "f1_interval": (f1.low, f1.high)}

@@ -11,7 +11,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress, islice
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
@@ -30,7 +30,7 @@ from qa.evaluation.calibration import equal_groups, fit_calibration
 from qa.evaluation.predict import answer_text, predict
 from qa.runtime.runtimes import Runtime, run_windows
 from qa.text.answers import Prediction
-from qa.text.features import make_windows
+from qa.text.preselection import windows_to_read
 from qa.text.settings import QASettings
 
 HELD_OUT_SHARE = 0.05
@@ -45,7 +45,7 @@ ENOUGH_UNANSWERABLE = 20
 
 
 def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[list[Example], list[Example]]:
-    """Return the questions to train on and those held out, as `split_articles` does.
+    """Return the questions to train on and those held out, which `last_articles` chooses.
 
     `before` are questions that the model to train holds out. Nothing is held out where every labelled
     question has an answer. Questions without a label and copies of others are never held out; those made of a
@@ -53,7 +53,7 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
     """
     if all_answered(examples):
         return examples, []
-    held_out = split_articles([e for e in examples if _may_be_held_out(e)], before)[1]
+    held_out = last_articles([e for e in examples if _may_be_held_out(e)], before)
     ids = {e.id for e in held_out}
     contexts = {e.context for e in held_out}
 
@@ -73,10 +73,8 @@ def _may_be_held_out(e: Example) -> bool:
     return not (e.unlabelled or e.copy_of)
 
 
-def split_articles(
-    examples: list[Example], before: Sequence[Example] = ()
-) -> tuple[list[Example], list[Example]]:
-    """Return the questions to train on, and those held out: the last articles, about 5 % of the questions.
+def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Example]:
+    """Return the questions to hold out: the last articles, about 5 % of the questions.
 
     Up to 20 % are held out where it takes so many for a threshold.
     Articles with passages of `before`, held out of earlier training, come first, whatever their place.
@@ -110,8 +108,7 @@ def split_articles(
             break
         held.add(part)
         n += sizes[part]
-    keep = [part not in held for part in parts]
-    return list(compress(examples, keep)), [e for e, kept in zip(examples, keep, strict=True) if not kept]
+    return [e for part, e in zip(parts, examples, strict=True) if part in held]
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
@@ -199,15 +196,10 @@ def threshold_interval(judged: Judged, titles: Sequence[str]) -> tuple[tuple[flo
 
 
 def strict_threshold(examples: Sequence[Example], predictions: Sequence[Prediction]) -> float:
-    """Return the highest threshold at which at most STRICT_SHARE of the unanswerable questions are answered.
-
-    ValueError without an unanswerable question.
-    """
+    """Return the highest threshold that answers at most STRICT_SHARE of the unanswerable questions."""
     differences = sorted(
         p.null_difference for e, p in zip(examples, predictions, strict=True) if not has_answer(e)
     )
-    if not differences:
-        raise ValueError("no unanswerable question")
     first_declined = differences[int(STRICT_SHARE * len(differences))]
     return float(np.nextafter(first_declined, -np.inf))
 
@@ -237,7 +229,7 @@ def tune(
     why_not = too_few(examples)
     if not examples or (settings.null_threshold is not None and why_not):
         return settings, None
-    windows = make_windows(examples, tokenizer, settings)
+    windows = windows_to_read(examples, tokenizer, settings)
     predictions = predict(examples, windows, run_windows(runtime, windows), settings)
     groups = equal_groups(*parts)
     judged = Judged.of(examples, predictions, groups)

@@ -45,7 +45,8 @@ LARGEST_FLOAT32 = (2 - 2**-23) * 2.0**127
 Name = Annotated[str, Meta(max_length=LONGEST_NAME, pattern=rf"\A[^{UNSHOWABLE.pattern[1:-1]}]*\Z")]
 Precision = Annotated[str, Meta(pattern=rf"\A({'|'.join(PRECISIONS)})\Z")]
 Finite = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
-Positive = Annotated[float, Meta(gt=0, le=LARGEST)]
+# With gt=0 msgspec compares with the least denormal, which equals 0 where a library flushes them to zero.
+Positive = Annotated[float, Meta(ge=sys.float_info.min, le=LARGEST)]
 Float32 = Annotated[float, Meta(ge=-LARGEST_FLOAT32, le=LARGEST_FLOAT32)]
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 Length = Annotated[int, Meta(ge=1, le=8192)]
@@ -181,9 +182,9 @@ class Characters(Struct):
 
 
 class ProbeWindow(Struct):
-    """Window of the probe."""
+    """Recorded window: its tokens, where its context begins, and the logits of PyTorch, (T,) each."""
 
-    input_ids: Annotated[list[TokenId], Meta(min_length=1)]
+    input_ids: Annotated[list[Annotated[int, Meta(ge=0, lt=2**31)]], Meta(min_length=1)]
     context_begin: Annotated[int, Meta(ge=0)]
     start_logits: list[Float32]
     end_logits: list[Float32]
@@ -196,5 +197,12 @@ class ProbeWindow(Struct):
 class Probe(Struct):
     """File probe.json, of `qa.runtime.probe.write_probe`."""
 
-    windows: list[ProbeWindow]
+    windows: Annotated[list[ProbeWindow], Meta(min_length=1)]
     tolerance: dict[str, Positive] = {}
+    """Largest root-mean-square difference by precision, in standard deviations of the logits within a
+    window."""
+
+    def allowed(self, precision: str) -> float:
+        """Return the tolerance for a file of this precision, at most that of the precision itself."""
+        most = PRECISIONS[precision].probe_tolerance
+        return min(most, self.tolerance.get(precision, most))

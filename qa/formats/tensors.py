@@ -16,17 +16,13 @@ Inputs = dict[str, np.ndarray]
 Logits = tuple[np.ndarray, np.ndarray]
 
 
-def padded_inputs(
-    windows: Sequence[Any], context_begin: Sequence[int], length: int, pad_id: int = 0
-) -> Inputs:
+def padded_inputs(windows: Sequence[Any], context_begin: Sequence[int], length: int) -> Inputs:
     """Pad windows of at most T = `length` tokens to inputs, (B, T) int64 each.
 
     Token types are 0 for the question, 1 from `context_begin` on for the context, 0 for padding.
     """
     shape = (len(windows), length)
-    ids = np.full(shape, pad_id, np.int64)
-    mask = np.zeros(shape, np.int64)
-    types = np.zeros(shape, np.int64)
+    ids, mask, types = (np.zeros(shape, np.int64) for _ in INPUTS)
     for row, window in enumerate(windows):
         n = len(window)
         ids[row, :n], mask[row, :n], types[row, context_begin[row] : n] = window, 1, 1

@@ -40,7 +40,7 @@ with quiet_import():
 
 @dataclass(frozen=True)
 class LayerParts:
-    """Linear layers of one encoder layer, and the dropout of its attention.
+    """Linear layers of one encoder layer.
 
     Pruning edits the Linears in place; the layer's forward follows their sizes.
     """
@@ -52,7 +52,6 @@ class LayerParts:
     up: nn.Linear
     down: nn.Linear
     head_size: int
-    attention_dropout: nn.Dropout
     on_keep_heads: Callable[[Tensor], None] | None = None
     """Called with the heads that stay, where a layer has more of a head than rows and columns of Linears."""
 
@@ -67,9 +66,7 @@ class LayerParts:
         return self.up.out_features
 
 
-def _parts(
-    attention: str, inputs: tuple[str, str, str], *linears: str, dropout: str = "dropout"
-) -> Callable[[Any], LayerParts]:
+def _parts(attention: str, inputs: tuple[str, str, str], *linears: str) -> Callable[[Any], LayerParts]:
     """Return a function that finds the parts of a layer by their names in it.
 
     `inputs` are query, key and value, by their names in the attention. `linears` are its output, up and down.
@@ -79,7 +76,7 @@ def _parts(
         module = layer.get_submodule(attention)
         query, key, value = map(module.get_submodule, inputs)
         output, up, down = map(layer.get_submodule, linears)
-        kept = module.attention_head_size, getattr(module, dropout), getattr(module, "keep_heads", None)
+        kept = module.attention_head_size, getattr(module, "keep_heads", None)
         return LayerParts(query, key, value, output, up, down, *kept)
 
     return parts
@@ -91,9 +88,7 @@ _bert_parts = _parts("attention.self", _QUERY_KEY_VALUE, "attention.output.dense
 _distilbert_parts = _parts(
     "attention", ("q_lin", "k_lin", "v_lin"), "attention.out_lin", "ffn.lin1", "ffn.lin2"
 )
-_albert_parts = _parts(
-    "attention", _QUERY_KEY_VALUE, "attention.dense", "ffn", "ffn_output", dropout="attention_dropout"
-)
+_albert_parts = _parts("attention", _QUERY_KEY_VALUE, "attention.dense", "ffn", "ffn_output")
 _mpnet_parts = _parts("attention.attn", ("q", "k", "v"), "attention.attn.o", *_FEED_FORWARD)
 
 

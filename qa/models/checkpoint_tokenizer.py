@@ -106,7 +106,6 @@ def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def _reference(what: str, folder: Path) -> Any:
-    """Return transformers' own tokenizer."""
     # Of no vocabulary transformers would make one that knows no word.
     if not any((folder / name).is_file() for name in (TOKENIZER, *VOCABULARIES)):
         raise OptionError(

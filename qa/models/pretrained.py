@@ -177,8 +177,16 @@ def load_question_answering(name: str, folder: Path) -> tuple[Encoder, dict[str,
             f"{what}: its head has {labels} labels; extractive question answering has 2, start and end"
         )
     head = load_weights(what, folder, encoder, (f"{HEAD}.weight", f"{HEAD}.bias"))
-    tokenizer, types = read_tokenizer(what, folder, getattr(encoder.config, "type_vocab_size", 0))
-    _fit(f"{what}: {folder}", encoder, tokenizer, types)
+    n_types = getattr(encoder.config, "type_vocab_size", 0)
+    tokenizer, types = read_tokenizer(what, folder, n_types)
+    if types and encoder.n_token_types == 1 < n_types:
+        raise OptionError(
+            f"{what}: {folder}: its tokenizer gives token types, which a {encoder.config.model_type} here "
+            "has not"
+        )
+    if not types:
+        encoder.keep_first_token_type()
+    _check_ids(f"{what}: {folder}", encoder, tokenizer)
     return encoder, head, tokenizer
 
 
@@ -191,18 +199,6 @@ def _other_head(shapes: Mapping[str, Sequence[int]], hidden_size: int) -> str:
                 return f", but {name}: rename its weights without {prefix}. in front; without a head"
             return f"; if {name} is its head, rename it to {HEAD}.weight, and its bias likewise; otherwise"
     return ";"
-
-
-def _fit(where: str, encoder: Encoder, tokenizer: Tokenizer, types: bool) -> None:
-    """Give an encoder the token types of its tokenizer. OptionError for a tokenizer of another model."""
-    n_types = getattr(encoder.config, "type_vocab_size", 0)
-    if types and encoder.n_token_types == 1 < n_types:
-        raise OptionError(
-            f"{where}: its tokenizer gives token types, which a {encoder.config.model_type} here has not"
-        )
-    if not types:
-        encoder.keep_first_token_type()
-    _check_ids(where, encoder, tokenizer)
 
 
 def _check_ids(where: str, encoder: Encoder, tokenizer: Tokenizer) -> None:

@@ -6,7 +6,7 @@ import json
 import shutil
 import struct
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from qa.formats import package
 from qa.formats.package import MOST_TOKENS
 from qa.formats.parameters import Parameters
 from qa.formats.registry import FORMATS
-from qa.runtime.probe import Probe, check_covers, read_probe
+from qa.runtime.probe import check_covers, read_probe
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, save_tokenizer
 
@@ -56,7 +56,7 @@ class Package:
     """qa.json from `describe`, with the model's size and hash."""
     settings: QASettings
     vocabulary: list[str]
-    probe: Probe
+    probe: package.Probe
     texts: Mapping[str, str]
     """Members of the zip, as they are."""
 
@@ -74,7 +74,6 @@ def open_packaged(path: Path) -> Bundle:
 
 
 def _unpack(path: Path, packaged: Package, out: Path) -> Bundle:
-    """Write a bundle of a packaged file."""
     info = packaged.info
     n_total = info["parameters"]["total"]
     n_without = info["parameters"].get("without_embeddings", n_total)
@@ -93,7 +92,6 @@ def _unpack(path: Path, packaged: Package, out: Path) -> Bundle:
 
 
 def _tokenizer(packaged: Package) -> Tokenizer:
-    """Return the tokenizer that the package describes."""
     settings = packaged.info["wordpiece"]
     vocabulary = {token: index for index, token in enumerate(packaged.vocabulary)}
     tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token=BERT.unk, **settings))
@@ -121,24 +119,19 @@ def read_package(path: Path) -> Package:
     values = json.loads(texts[SETTINGS])
     settings = QASettings.from_json(json.dumps(values["settings"]), f"{path}: {SETTINGS}")
     tokens = texts[VOCABULARY].removesuffix("\n").split("\n")
-    check_vocabulary(tokens, info.special_tokens, f"{path}: {VOCABULARY}")
-    _decoded(path, CHARACTERS, texts, package.Characters)
-    for window in _decoded(path, PROBE, texts, package.Probe).windows:
-        if len(window.input_ids) > settings.max_length or max(window.input_ids) >= len(tokens):
-            raise BundleError(f"{path}: {PROBE}: does not fit the model; export the model again")
-    probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
-    check_covers(probe.windows, info.lengths, f"{path}: {PROBE}")
-    return Package(values, settings, tokens, probe, texts)
-
-
-def check_vocabulary(tokens: Sequence[str], special: Mapping[str, int], where: str) -> None:
-    """Raise BundleError unless each token is there once and the special ones have these ids."""
     ids = {token: index for index, token in enumerate(tokens)}
     if len(tokens) > MOST_TOKENS or len(ids) != len(tokens):
-        raise BundleError(f"{where}: has a token twice, or too many; export the model again")
+        raise BundleError(f"{path}: {VOCABULARY}: has a token twice, or too many; export the model again")
     for token in BERT.names:
-        if token not in ids or special.get(token) != ids[token]:
-            raise BundleError(f"{where}: has no {token} at its id; export the model again")
+        if token not in ids or info.special_tokens.get(token) != ids[token]:
+            raise BundleError(f"{path}: {VOCABULARY}: has no {token} at its id; export the model again")
+    _decoded(path, CHARACTERS, texts, package.Characters)
+    probe = read_probe(texts[PROBE], f"{path}: {PROBE}")
+    for window in probe.windows:
+        if len(window.input_ids) > settings.max_length or max(window.input_ids) >= len(tokens):
+            raise BundleError(f"{path}: {PROBE}: does not fit the model; export the model again")
+    check_covers(probe.windows, info.lengths, f"{path}: {PROBE}")
+    return Package(values, settings, tokens, probe, texts)
 
 
 def read_zip(path: Path, data: bytes) -> tuple[int, dict[str, str]]:

@@ -9,7 +9,7 @@ they have.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -187,17 +187,10 @@ def _example_windows(
     return windows
 
 
-class WindowInput(Protocol):
-    """Input of a model for one window: its tokens (T,), and where its context begins."""
+def collate(windows: Sequence[Any], length: int | None = None) -> Inputs:
+    """Return the model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's.
 
-    @property
-    def input_ids(self) -> np.ndarray: ...  # noqa: D102
-
-    @property
-    def context_begin(self) -> int: ...  # noqa: D102
-
-
-def collate(windows: Sequence[WindowInput], length: int | None = None, pad_id: int = 0) -> Inputs:
-    """Return the model's inputs for a batch, (B, T) int64 each; T is `length`, or the longest window's."""
+    A window has its tokens `input_ids` (T,), and `context_begin`, where its context begins.
+    """
     ids = [w.input_ids for w in windows]
-    return padded_inputs(ids, [w.context_begin for w in windows], length or max(map(len, ids)), pad_id)
+    return padded_inputs(ids, [w.context_begin for w in windows], length or max(map(len, ids)))

@@ -28,8 +28,6 @@ class Spans:
     """Spans of one window: from each of S tokens to up to L tokens."""
 
     window: Window
-    firsts: np.ndarray
-    """First token of the spans (S, 1)."""
     lasts: np.ndarray
     """Last token of each span (S, L)."""
     scores: np.ndarray
@@ -51,7 +49,7 @@ def window_spans(
     lasts = firsts + np.arange(min(settings.max_answer_length, n))
     inside = lasts < n
     lasts = np.minimum(lasts, n - 1)
-    spans = Spans(window, firsts, lasts, np.where(inside, start[firsts] + end[lasts], -np.inf))
+    spans = Spans(window, lasts, np.where(inside, start[firsts] + end[lasts], -np.inf))
     tried = inside & _is_top(start, settings.n_best)[firsts] & _is_top(end, settings.n_best)[lasts]
     rows, columns = np.nonzero(tried)
     starts = window.char_starts[firsts[rows, 0]]

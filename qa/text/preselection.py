@@ -12,8 +12,10 @@ from itertools import groupby
 from operator import attrgetter
 
 import numpy as np
+from tokenizers import Tokenizer
 
-from qa.text.features import Window, max_contexts
+from qa.data.squad import Example
+from qa.text.features import Window, make_windows, max_contexts
 from qa.text.settings import QASettings
 
 MOST_WINDOWS = 16
@@ -34,6 +36,11 @@ def preselect(
         for _, of_question in groupby(windows, key=lambda w: questions[w.example] if questions else w.example)
         for window in _best_of_question(list(of_question), settings)
     ]
+
+
+def windows_to_read(examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
+    """Return the windows of the examples that `ask`, the app and the page read, in order."""
+    return preselect(make_windows(examples, tokenizer, settings), settings)
 
 
 def _best_of_question(windows: list[Window], settings: QASettings) -> list[Window]:

@@ -91,7 +91,7 @@ def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path
     quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
     text = small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true')
     (tmp_path / "unlabelled.json").write_text(text)
-    counts = token_counts(bundle, 30522, str(tmp_path / "unlabelled.json"))
+    counts = token_counts(bundle, 30522, read_squad(tmp_path / "unlabelled.json", unlabelled=True))
     windows = make_windows(read_squad(small_squad), bundle.tokenizer, bundle.settings)
     assert counts.sum() == sum(len(w.input_ids) for w in windows)
     assert given == [("pq4", counts.tolist())]

@@ -128,6 +128,8 @@ def test_choice_is_over_all_layers_rounded_to_whole_tiles():
     assert [len(k) for k in kept] == [64, 32]  # the second layer keeps its one tile, the best of it
     assert kept[1].tolist() == list(range(32, 64))
     assert [len(k) for k in keep_best(scores, 1.0, 32)] == [64, 64]
+    ties = [torch.cat([torch.ones(30), torch.zeros(34)])] * 2
+    assert [len(k) for k in keep_best(ties, 0.5, 32)] == [64, 32]  # of equal scores the earlier units stay
     singles = [torch.tensor([1.0, 5, 3]), torch.tensor([4.0, 2, 0])]
     assert [len(k) for k in keep_best(singles, 0.5, 1)] == [2, 1]
 

@@ -362,7 +362,7 @@ def test_an_export_with_other_integers_is_not_kept(trained, monkeypatch, tmp_pat
         table = max((weight for weight in file.weights() if weight.type == "INT8"), key=lambda w: w.shape[0])
         table.data[0] ^= 1
 
-    monkeypatch.setattr("export.tflite.convert.compact", spoilt)
+    monkeypatch.setattr("export.tflite.exporter.compact", spoilt)
     with pytest.raises(ParityError, match=r"was trained for int4, but .* it has 1 others"):
         to_tflite(trained("int4"), tmp_path / "tflite", "int4")
     assert not (tmp_path / "tflite").exists()

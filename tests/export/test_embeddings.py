@@ -1,10 +1,13 @@
 """The word table in files: each form's arithmetic, what TFLite and ONNX files hold of it, and what is
 refused."""
 
+import gzip
+
 import numpy as np
 import onnx
 import pytest
 import torch
+from comparisons import rebundle
 from onnx import numpy_helper
 from quick import quick
 from tflite_exports import LENGTHS
@@ -12,16 +15,20 @@ from torch import nn
 
 from compress.embeddings import EmbeddingsOptions
 from compress.embeddings import quantize_embeddings as compress
+from compress.product_quantization import token_counts
 from compress.scales import least_squares_bounds
-from export.embeddings import Int4Rows, Int8Codebooks, Int8Rows, stored_words, with_words, word_tables
+from export.embeddings import Int8Codebooks, IntegerRows, stored_words, with_words, word_tables
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions, TFLiteOptions
+from export.parity import real_windows
 from export.tflite.exporter import export as export_tflite
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
 from qa.base.errors import OptionError
-from qa.bundles.bundle import CARD, open_bundle
+from qa.bundles.bundle import CARD, HELD_OUT, open_bundle
 from qa.bundles.card import EMBEDDINGS
+from qa.data.datasets import resolve
+from qa.data.squad import read_squad, squad_json
 from qa.formats.precision import ROW_BITS, TABLE_FORMS
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
@@ -42,7 +49,7 @@ def table():
 
 
 def test_int8_rows_are_within_half_a_step(table):
-    rows = Int8Rows(table)
+    rows = IntegerRows(table, 8)
     error = np.abs(rows(IDS).numpy() - table[IDS])
     assert (error <= rows.get_buffer("scales").numpy()[IDS] * 0.5001).all()
     largest = np.abs(rows.get_buffer("table").numpy().astype(int)).max(axis=1)
@@ -53,7 +60,7 @@ def test_int4_rows_are_the_integers_of_least_squared_error(table):
     bounds = least_squares_bounds(table, 4)
     scales = np.where(bounds > 0, bounds / 7, 1)
     wanted = np.clip(np.round(table / scales), -7, 7)
-    rows = Int4Rows(table)
+    rows = IntegerRows(table, 4)
     assert rows.get_buffer("table").shape == (20, 48)
     assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy(), wanted)
     assert np.allclose(rows(IDS).numpy(), (wanted * scales)[IDS], rtol=1e-6)
@@ -63,7 +70,7 @@ def test_every_pair_of_int4_values_fits_a_byte():
     high, low = np.meshgrid(np.arange(-7, 8), np.arange(-7, 8))
     pairs = np.stack([high.ravel(), low.ravel()], axis=1).astype(np.float32)
     # 7 in each row: its scale is 1.
-    rows = Int4Rows(np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]])
+    rows = IntegerRows(np.concatenate([pairs, np.full_like(pairs, 7)], axis=1)[:, [0, 2, 1, 3]], 4)
     assert np.array_equal(rows.integers(rows.get_buffer("table")).numpy()[:, [0, 2]], pairs)
 
 
@@ -92,9 +99,9 @@ def test_the_form_is_the_precisions_the_models_or_the_one_that_is_asked_for(make
 
     assert stored("fp32", None) == (None, nn.Embedding)
     assert stored("int8-weights", None) == (None, nn.Embedding)
-    assert stored("int8", None) == ("int8", Int8Rows)
-    assert stored("int4", None) == ("int4", Int4Rows)
-    assert stored("int4", "int8") == ("int8", Int8Rows)
+    assert stored("int8", None) == ("int8", IntegerRows)
+    assert stored("int4", None) == ("int4", IntegerRows)
+    assert stored("int4", "int8") == ("int8", IntegerRows)
     assert stored("int8", None, "pq4") == ("pq4", Int8Codebooks)
     assert stored("int8", "pq4", "pq4") == ("pq4", Int8Codebooks)
     assert stored("int8-weights", None, "pq4") == ("pq4", Int8Codebooks)
@@ -222,3 +229,16 @@ def test_the_stage_makes_a_bundle_that_says_what_it_is(compressed, make_bundle):
     assert compressed.weights.stat().st_size < 0.5 * parent.weights.stat().st_size
     with pytest.raises(OptionError, match="--embeddings must be one of pq3, pq4, got int8"):
         EmbeddingsOptions(model=parent.path, embeddings="int8")
+
+
+def test_words_are_counted_in_the_questions_that_a_model_holds_out(make_bundle, tmp_path):
+    source = open_bundle(make_bundle())
+    held_out = read_squad(resolve("embedded", "train"))[:3]
+    parent = rebundle(source.path, tmp_path / "parent", files={HELD_OUT: gzip.compress(squad_json(held_out))})
+    made = compress(EmbeddingsOptions(model=parent, out=tmp_path / "pq4", embeddings="pq4"))
+    assert made.manifest.counted_data.name == HELD_OUT
+    counts = token_counts(source, 30522, held_out)
+    windows = real_windows(source, examples=held_out)
+    ids = np.concatenate([window.input_ids for window in windows])
+    assert (counts == np.bincount(ids, minlength=30522)).all()
+    assert {bytes(w.input_ids) for w in windows}.isdisjoint(bytes(w.input_ids) for w in real_windows(source))

@@ -254,7 +254,9 @@ QUESTION = "Who stayed in orbit?"
         ("p.txt Why? --json --format answer", "--json cannot be combined with --format answer", None),
     ],
 )
-def test_the_last_word_is_the_question_unless_it_is_a_file(words, texts, questions, tmp_path, monkeypatch):
+def test_the_last_word_is_the_question_unless_it_is_a_file(
+    words, texts, questions, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     for name in ("p.txt", "How long?"):
@@ -265,9 +267,9 @@ def test_the_last_word_is_the_question_unless_it_is_a_file(words, texts, questio
         return lambda options: got.extend(options.texts_and_questions())
 
     if isinstance(texts, str):
-        monkeypatch.setattr("qa.base.cli.fail", lambda error: got.append(str(error)))
-        run_with(AskOptions, work, shlex.split(words))
-        assert got[0].startswith(texts)
+        with pytest.raises(SystemExit):
+            run_with(AskOptions, work, shlex.split(words))
+        assert capsys.readouterr().err.startswith(f"error: {texts}")
     else:
         run_with(AskOptions, work, shlex.split(words))
         assert got == [texts, questions]

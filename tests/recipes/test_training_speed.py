@@ -68,7 +68,7 @@ def test_the_loss_sees_the_lengths_and_the_dropout_of_its_case(config, monkeypat
     seen = {}
 
     def loss(model, batch, indices):
-        seen["attention"] = model.encoder.layer_parts()[0].attention_dropout.p
+        seen["attention"] = model.encoder.get_submodule("model.encoder.layer.0.attention.self.dropout").p
         seen["any"] = max(m.p for m in model.modules() if isinstance(m, torch.nn.Dropout))
         seen["shortest"] = min(batch["input_ids"].shape[1], seen.get("shortest", 1000))
         return supervised(model, batch, indices)

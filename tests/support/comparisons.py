@@ -63,13 +63,15 @@ def copied(bundle, out, model=None, held_out=(), normalizer=None, **settings):
     return draft.bundle
 
 
-def rebundle(source, out, **manifest):
-    """The same model under another name, with other facts in its manifest."""
+def rebundle(source, out, files=None, **manifest):
+    """The same model under another name, with more files and other facts in its manifest."""
     old = json.loads((source / MANIFEST).read_text())
     kept = {key: old[key] for key in ("kind", "precision", "stage", "parent", "parameters") if key in old}
     with new_bundle(out, msgspec.convert(kept | manifest, StageRecord)) as draft:
         for name in old["files"]:
             shutil.copy(source / name, draft.path)
+        for name, data in (files or {}).items():
+            (draft.path / name).write_bytes(data)
     return out
 
 

@@ -181,6 +181,7 @@ def run(command: str, folder: Path) -> Result:
         shutil.copytree(folder / "models" / "teacher", folder / "runs" / "demo" / "teacher")
     lines = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
     declined = done.returncode == 1 and re.search(r"qa\.ask|pocketqa ask", command)
+    declined = declined and "Traceback" not in done.stderr
     failed = done.returncode and not declined
     return Result(command, time.monotonic() - before, lines[-1] if failed else "")
 

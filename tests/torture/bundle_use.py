@@ -1,7 +1,6 @@
 """Uses of a bundle in a process of its own, which a damaged file may end."""
 
-from dataclasses import replace
-
+import msgspec
 import numpy as np
 
 import qa
@@ -19,7 +18,7 @@ def turned(window):
     """
     begin = window.context_begin
     ids = window.input_ids
-    return replace(window, input_ids=np.concatenate([ids[:begin], ids[begin:-1][::-1], ids[-1:]]))
+    return msgspec.structs.replace(window, input_ids=[*ids[:begin], *ids[begin:-1][::-1], *ids[-1:]])
 
 
 def save_logits(path, file):

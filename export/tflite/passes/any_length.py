@@ -68,6 +68,11 @@ def _only_multiplied(graph: TFLiteGraph) -> set[int]:
     return read[True] - read[False]
 
 
+def _inferred(shape: Sequence[int], axes: Sequence[int]) -> np.ndarray:
+    """Return a shape with -1 for the axes of the length."""
+    return np.array([-1 if axis in axes else side for axis, side in enumerate(shape)], np.int32)
+
+
 class _AnyLength:
     """Rewriting of one graph. `axes` are the axes of each tensor whose size is the length."""
 
@@ -75,6 +80,7 @@ class _AnyLength:
         self.graph = graph
         self.axes = axes
         self.multiplied = _only_multiplied(graph)
+        self.producers = {output: o for o in graph.operators for output in o.outputs}
         self.same = dict[int, int]()
         """Tensor that replaces another, whose RESHAPE is gone."""
 
@@ -103,13 +109,14 @@ class _AnyLength:
                     self._check_slice(operator)
                 graph.append(operator)
         for tensor in (*graph.inputs, *graph.outputs):
-            graph.free_axes(tensor, self.axes.get(tensor, [1]))
+            shape = _inferred(graph.shape(tensor), self.axes.get(tensor, [1]))
+            graph.subgraph.tensors[tensor].shapeSignature = shape
 
     def _product(self, operator: Any) -> None:
         """Give the output of a product the rank of its operands."""
         shape = self.graph.shape(operator.outputs[0])
         if len(shape) == 3 and len(self.graph.shape(operator.inputs[0])) == 4:
-            self.graph.set_shape(operator.outputs[0], (1, *shape))
+            self.graph.subgraph.tensors[operator.outputs[0]].shape = np.array((1, *shape), np.int32)
 
     def _reshape(self, operator: Any) -> None:
         """Drop a RESHAPE around a product of rank 4, or let its length be inferred."""
@@ -121,9 +128,8 @@ class _AnyLength:
         if len(before) == 4 and before == (1, *after) and target in self.multiplied:
             self.same[target] = source
             return
-        product = graph.producer(source)
-        is_product = product is not None and graph.name(product) == "BATCH_MATMUL"
-        if is_product and after == (1, *before):
+        product = self.producers.get(source)
+        if product is not None and graph.name(product) == "BATCH_MATMUL" and after == (1, *before):
             product.outputs = [target]
             return
         axes = self.axes[target]
@@ -135,7 +141,10 @@ class _AnyLength:
         if len(axes) > 1:
             raise OneLength(f"RESHAPE to {after} has the length in {len(axes)} places")
         if axes:
-            graph.reshape_to(operator, [-1 if axis in axes else side for axis, side in enumerate(after)])
+            values = _inferred(after, axes)
+            operator.inputs = [source, graph.new_constant(values)]
+            if operator.builtinOptions is not None:
+                operator.builtinOptions.newShape = values
         graph.append(operator)
 
     def _check_slice(self, operator: Any) -> None:

@@ -34,7 +34,7 @@ def _look_up(graph: TFLiteGraph, operator: Any, columns: dict[int, int]) -> None
     shape = graph.shape(output)
     values = graph.new_operator("EMBEDDING_LOOKUP", [rows, table], graph.new_tensor(shape))
     for tensor in (table, values):
-        graph.set_int8(tensor, 1.0)
+        graph.set_int8(tensor)
     stored = graph.buffer(table)
     if stored not in columns:
         columns[stored] = graph.buffer(graph.new_constant(scales[:, None]))

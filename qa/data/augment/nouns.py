@@ -20,9 +20,7 @@ _ASKING = {"what", "which", "whose", "many", "much"}
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
-    """A common noun, or a name with all its words. `tag` is NN, NNS (plural) or NNP (name)."""
-
+class _Token:
     text: str
     start: int
     end: int
@@ -30,24 +28,21 @@ class Noun:
     opens_sentence: bool
     """The first word of a sentence: its capital tells nothing, and without it the word reads wrongly
     elsewhere."""
+
+    @property
+    def is_name(self) -> bool:
+        return self.text[0].isupper() and self.tag[:2] in ("NN", "JJ") and not self.opens_sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Noun(_Token):
+    """A common noun, or a name with all its words. `tag` is NN, NNS (plural) or NNP (name)."""
+
     is_asked_for: bool
     """The noun behind "what", "which" or "how many": it says of what kind the answer is."""
     in_compound: bool
     """Beside another noun ("ice hockey"), a number ("28 January") or, as a common noun, behind an adjective
     ("rural areas")."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    start: int
-    end: int
-    tag: str
-    opens_sentence: bool
-
-    @property
-    def is_name(self) -> bool:
-        return self.text[0].isupper() and self.tag[:2] in ("NN", "JJ") and not self.opens_sentence
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
@@ -101,17 +96,8 @@ def nouns(text: str) -> list[Noun]:
             start = run[0].start
             end = run[-1].end
             tag = "NNP" if run[0].text[0].isupper() else run[0].tag[:3]
-            found.append(
-                Noun(
-                    text[start:end],
-                    start,
-                    end,
-                    tag,
-                    run[0].opens_sentence,
-                    _is_asked_for(tokens, i),
-                    _in_compound(tokens, i, last),
-                )
-            )
+            context = _is_asked_for(tokens, i), _in_compound(tokens, i, last)
+            found.append(Noun(text[start:end], start, end, tag, run[0].opens_sentence, *context))
         i = last + 1
     return found
 

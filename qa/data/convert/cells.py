@@ -7,6 +7,8 @@ from contextlib import suppress
 from math import isnan
 from typing import Any
 
+from qa.base.errors import HALF_PAIR
+
 Fields = dict[str, Any]
 ANSWERS = ("answers", "answer", "answer_text")
 NO_ANSWER = "no answer given; an empty one means that there is none"
@@ -122,10 +124,8 @@ def _literal(cell: object) -> object:
 
 def _whole(value: object, cell: str) -> object:
     """Return what a cell says. Unusable where a text has half a surrogate pair, which no file can hold."""
-    try:
-        json.dumps(value, ensure_ascii=False, default=str).encode()
-    except UnicodeEncodeError:
-        raise Unusable("cell has half a surrogate pair", repr(cell)) from None
+    if HALF_PAIR.search(json.dumps(value, ensure_ascii=False, default=str)):
+        raise Unusable("cell has half a surrogate pair", repr(cell))
     return value
 
 

@@ -5,7 +5,6 @@ carriage returns. A counting is trusted only where every offset of the file fits
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from qa.data.convert.cells import Unusable
@@ -19,19 +18,13 @@ COUNTINGS: dict[str, Callable[[str], int]] = {
 }
 Given = tuple[str, str, int]
 """An answer's context, its text, and its start."""
+Counting = tuple[str, Callable[[str, int], int]]
+"""A way to count: its name, and what gives the character of a context at an offset."""
 
 
 def stands_at(context: str, text: str, start: int) -> bool:
     """Return whether the text, with or without the white space around it, begins at this character."""
     return start >= 0 and (context.startswith(text, start) or context.startswith(text.strip(), start))
-
-
-@dataclass(frozen=True, slots=True)
-class Counting:
-    """A way to count: its name, and the character of a context at an offset."""
-
-    name: str
-    read: Callable[[str, int], int]
 
 
 def common_counting(given: Sequence[Given]) -> Counting | None:
@@ -42,14 +35,17 @@ def common_counting(given: Sequence[Given]) -> Counting | None:
     """
     if all(stands_at(*one) for one in given):
         return None
-    candidates = [Counting(name, _reader(width)) for name, width in COUNTINGS.items()]
+    candidates: list[Counting] = [(name, _reader(width)) for name, width in COUNTINGS.items()]
     shift = _common_shift(given)
     if shift is not None:
-        candidates.append(Counting(f"characters from {-shift}", lambda _, start: start + shift))
+        candidates.append((f"characters from {-shift}", lambda _, start: start + shift))
     found: dict[tuple[int, ...], Counting] = {}
-    for one in candidates:
-        if all(stands_at(context, text, one.read(context, start)) for context, text, start in given):
-            found.setdefault(tuple(one.read(context, start) for context, _, start in given), one)
+    for name, read in candidates:
+        places = tuple(read(context, start) for context, _, start in given)
+        if all(
+            stands_at(context, text, place) for (context, text, _), place in zip(given, places, strict=True)
+        ):
+            found.setdefault(places, (name, read))
     return next(iter(found.values())) if len(found) == 1 else None
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from qa.base.errors import OptionError, SquadFormatError, first_few
 from qa.data.convert.report import Report, check_out, finish
-from qa.data.convert.santo import Faults, Row, RowError, read_table
+from qa.data.convert.santo import Row, RowError, read_table
 from qa.data.squad import Answer, Example, noted
 
 _SPAN = ("DocCharOnset(incl)", "DocCharOffset(excl)", "Text")
@@ -86,28 +86,29 @@ def read_text(path: Path, report: Report) -> str:
     SquadFormatError names all rows with faults.
     """
     text = ""
-    doc_id = None
-    seen = set()
-    faults = Faults(path)
-    for row in read_table(path, TOKEN_COLUMNS, faults):
-        with faults.noted(row):
-            onset = row.number("DocCharOnset(incl)")
-            end = row.number("DocCharOffset(excl)")
-            word = row["Text"]
-            doc_id = row["DocID"] if doc_id is None else doc_id
-            if row["DocID"] != doc_id:
-                raise RowError(
-                    f"DocID {row['DocID']!r} in the table of {doc_id!r}", "one table for each article"
-                )
-            if (onset, end, word) in seen:
-                report.drop(path, row.line, word, "token listed twice")
-                continue
-            seen.add((onset, end, word))
-            above = len(text)
-            text = text[:onset]  # where the token above reaches too far, only the next one is a fault
-            word = _fitting(word, onset, end, above)  # before a wrong offset makes a huge text
-            text = text.ljust(onset) + word.ljust(end - onset)
-    faults.check()
+    doc_ids: list[str] = []
+    seen: set[tuple[int, int, str]] = set()
+
+    def add(row: Row) -> None:
+        nonlocal text
+        onset = row.number("DocCharOnset(incl)")
+        end = row.number("DocCharOffset(excl)")
+        word = row["Text"]
+        doc_ids.append(row["DocID"])
+        if row["DocID"] != doc_ids[0]:
+            raise RowError(
+                f"DocID {row['DocID']!r} in the table of {doc_ids[0]!r}", "one table for each article"
+            )
+        if (onset, end, word) in seen:
+            report.drop(path, row.line, word, "token listed twice")
+            return
+        seen.add((onset, end, word))
+        above = len(text)
+        text = text[:onset]  # where the token above reaches too far, only the next one is a fault
+        word = _fitting(word, onset, end, above)  # before a wrong offset makes a huge text
+        text = text.ljust(onset) + word.ljust(end - onset)
+
+    read_table(path, TOKEN_COLUMNS, add)
     return text
 
 
@@ -131,20 +132,19 @@ def _fitting(word: str, onset: int, end: int, above: int) -> str:
 def read_questions(path: Path, report: Report) -> dict[str, Row]:
     """Read question rows by Q_ID; drop repeated rows. SquadFormatError names all rows with faults."""
     questions: dict[str, Row] = {}
-    faults = Faults(path)
     advice = "each row needs its own Q_ID, and TRUE or FALSE under Answerable"
-    for row in read_table(path, QUESTION_COLUMNS, faults, OTHER_NAMES):
+
+    def add(row: Row) -> None:
         qid = row["Q_ID"]
         if not qid or row["Answerable"].strip().lower() not in ("true", "false"):
-            faults.note(row.line, f"got {qid!r} and {row['Answerable']!r}", advice)
-        elif qid not in questions:
-            questions[qid] = row
-        elif questions[qid].fields == row.fields:
+            raise RowError(f"got {qid!r} and {row['Answerable']!r}", advice)
+        first = questions.setdefault(qid, row)
+        if first.fields != row.fields:
+            raise RowError(f"{qid!r} stands in row {first.line}, with other contents", advice)
+        if first is not row:
             report.drop(path, row.line, qid, "question listed twice")
-        else:
-            line = questions[qid].line
-            faults.note(row.line, f"{qid!r} stands in row {line}, with other contents", advice)
-    faults.check()
+
+    read_table(path, QUESTION_COLUMNS, add, OTHER_NAMES)
     return questions
 
 
@@ -156,29 +156,29 @@ def read_annotations(
     SquadFormatError names all rows with faults. Without a text no span lies outside of it.
     """
     spans: dict[str, list[tuple[int, int]]] = {}
-    faults = Faults(path)
-    for row in read_table(path, ANNOTATION_COLUMNS, faults, may_be_empty=True):
-        with faults.noted(row):
-            qid = row["ClassType"]
-            onset = row.number("DocCharOnset(incl)")
-            end = row.number("DocCharOffset(excl)")
-            name = f"annotation {row['AnnotationID']} of {qid}"
-            if text is None:
-                continue
-            if not onset < end <= len(text):
-                raise RowError(
-                    f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty"
-                )
-            if qid not in questions:
-                report.drop(path, row.line, name, "annotation of a question that is not asked")
-            elif (onset, end) in spans.get(qid, ()):
-                report.drop(path, row.line, name, "annotation listed twice", row["Text"])
-            elif _squeeze(text[onset:end]) != _squeeze(row["Text"]):
-                reason = "annotation's text is not what stands at its offsets"
-                report.drop(path, row.line, name, reason, text[onset:end])
-            else:
-                spans.setdefault(qid, []).append((onset, end))
-    faults.check()
+
+    def add(row: Row) -> None:
+        qid = row["ClassType"]
+        onset = row.number("DocCharOnset(incl)")
+        end = row.number("DocCharOffset(excl)")
+        name = f"annotation {row['AnnotationID']} of {qid}"
+        if text is None:
+            return
+        if not onset < end <= len(text):
+            raise RowError(
+                f"{name} at {onset} to {end} lies outside its text of {len(text)} characters, or is empty"
+            )
+        if qid not in questions:
+            report.drop(path, row.line, name, "annotation of a question that is not asked")
+        elif (onset, end) in spans.get(qid, ()):
+            report.drop(path, row.line, name, "annotation listed twice", row["Text"])
+        elif _squeeze(text[onset:end]) != _squeeze(row["Text"]):
+            reason = "annotation's text is not what stands at its offsets"
+            report.drop(path, row.line, name, reason, text[onset:end])
+        else:
+            spans.setdefault(qid, []).append((onset, end))
+
+    read_table(path, ANNOTATION_COLUMNS, add, may_be_empty=True)
     return {qid: sorted(found) for qid, found in spans.items()}
 
 

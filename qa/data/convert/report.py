@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_not_an_input, check_writable
@@ -13,8 +13,7 @@ from qa.data.squad import Example, write_squad
 LOG_SUFFIX = ".dropped.tsv"
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(NamedTuple):
     """Dropped item: file, row (a line number, or a path inside JSON), what it is, reason, content."""
 
     file: Path
@@ -91,23 +90,15 @@ def check_converted(report: Report, where: str) -> None:
 
 
 def write(
-    out: Path,
-    examples: list[Example],
-    report: Report,
-    made_from: dict[str, Any] | None = None,
+    out: Path, examples: list[Example], report: Report, made_from: dict[str, Any] | None = None
 ) -> None:
     """Write the data and the log. Raises SquadFormatError when no question is left."""
     check_converted(report, f"{out}: not written, because")
-    columns = ("file", "row", "item", "reason", "detail")
-    rows = tsv([columns, *((d.file, d.row, d.item, d.reason, d.detail) for d in report.dropped)])
-    write_squad(out, examples, made_from, (log_path(out), rows))
+    write_squad(out, examples, made_from, (log_path(out), tsv([Dropped._fields, *report.dropped])))
 
 
 def finish(
-    out: Path,
-    examples: list[Example],
-    report: Report,
-    made_from: dict[str, Any] | None = None,
+    out: Path, examples: list[Example], report: Report, made_from: dict[str, Any] | None = None
 ) -> Report:
     """Write the data and the log as `write` does, print the table and the next command, return the report."""
     write(out, examples, report, made_from)

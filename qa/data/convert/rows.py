@@ -174,14 +174,16 @@ def _place(
 ) -> Answer:
     """Return the answer at its start: the given one, or its certain place, which `moved` then explains."""
     place = start
-    if isinstance(text, Number) and _is_part_of_longer(text, context):
+    places = occurrences(context, text) if isinstance(text, Number) else []
+    if places and all(is_inside_word(context, text, place) for place in places):
         raise Unusable(LONGER_NUMBER, text)
     if to_score and (start is None or not stands_at(context, text, start)):
         place = first_place(context, text.strip())
     elif counting is not None and start is not None:
-        place = counting.read(context, start)
+        name, read = counting
+        place = read(context, start)
         if place != start:
-            moved.append(f"answer_start counts {counting.name}")
+            moved.append(f"answer_start counts {name}")
     elif start is None or not stands_at(context, text, start):
         place = only_place(context, text.strip(), start)
         if start is not None:
@@ -191,12 +193,6 @@ def _place(
     if isinstance(text, Number) and is_inside_word(context, found, place):
         raise Unusable(LONGER_NUMBER, found)
     return Answer(str(found), place)
-
-
-def _is_part_of_longer(number: Number, context: str) -> bool:
-    """Return whether a number occurs, but only inside of longer ones."""
-    places = occurrences(context, number)
-    return bool(places) and all(is_inside_word(context, number, place) for place in places)
 
 
 def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:

@@ -7,9 +7,8 @@ record is one line.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from qa.base.errors import SquadFormatError, first_few
@@ -22,7 +21,7 @@ MOST_FAULTS = 50  # of a table in one message
 
 
 class RowError(Exception):
-    """Fault of one row; `Faults` notes it."""
+    """Fault of one row; a second argument says what to do about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,49 +43,21 @@ class Row:
         return int(text)
 
 
-@dataclass
-class Faults:
-    """Faults of a table's rows, in their order, and what to do about them."""
-
-    table: Path
-    faults: list[str] = field(default_factory=list)
-    advice: list[str] = field(default_factory=list)
-
-    def note(self, line: int, fault: str, advice: str = "") -> None:
-        """Note the fault of a row; the same advice is given once."""
-        self.faults.append(f"row {line}: {fault}")
-        if advice and advice not in self.advice:
-            self.advice.append(advice)
-
-    @contextmanager
-    def noted(self, row: Row) -> Iterator[None]:
-        """Note a RowError inside the block, and go on after the block."""
-        try:
-            yield
-        except RowError as error:
-            self.note(row.line, *error.args)
-
-    def check(self) -> None:
-        """Raise SquadFormatError, which names all faults, if there are any."""
-        if self.faults:
-            listed = first_few(self.faults, most=MOST_FAULTS)
-            raise SquadFormatError("; ".join([f"{self.table}: {listed}", *self.advice]))
-
-
 def read_table(
     path: Path,
     columns: Sequence[str],
-    faults: Faults,
+    read_row: Callable[[Row], None],
     other_names: Mapping[str, str] | None = None,
     *,
     may_be_empty: bool = False,
-) -> Iterator[Row]:
-    """Yield the wanted columns of each row, by names in any case; further columns are passed over.
+) -> None:
+    """Call `read_row` with the wanted columns of each row, by names in any case, without further columns.
 
-    `other_names` has a second name for some columns. A row that does not fit the header goes to `faults`.
+    `other_names` has a second name for some columns.
 
     Rows are counted from 1, the header included. Raises SquadFormatError with file and row for a file that is
-    absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record.
+    absent, empty, not UTF-8, without a wanted column, or (unless `may_be_empty`) without a record; or with
+    all rows that do not fit the header or raise RowError.
     """
     lines = [(n, line) for n, line in enumerate(_read_lines(path), 1) if line.strip()]
     wanted = ", ".join(columns)
@@ -106,14 +77,22 @@ def read_table(
         places[column] = place
     if len(lines) == 1 and not may_be_empty:
         raise SquadFormatError(f"{path}: row {first + 1}: no records below the header")
+    faults = []
+    advice: dict[str, None] = {}  # the same one is given once
     for n, line in lines[1:]:
-        fields = _split(line)
-        if fields is None or not max(places.values()) < len(fields) <= len(names):
-            fault = "a quotation mark that does not close" if fields is None else f"{len(fields)} fields"
-            advice = f"the header names {len(names)} fields: put texts that hold commas in quotation marks"
-            faults.note(n, fault, advice)
-        else:
-            yield Row(path, n, {column: fields[place] for column, place in places.items()})
+        try:
+            fields = _split(line)
+            if fields is None or not max(places.values()) < len(fields) <= len(names):
+                raise RowError(
+                    "a quotation mark that does not close" if fields is None else f"{len(fields)} fields",
+                    f"the header names {len(names)} fields: put texts that hold commas in quotation marks",
+                )
+            read_row(Row(path, n, {column: fields[place] for column, place in places.items()}))
+        except RowError as error:
+            faults.append(f"row {n}: {error.args[0]}")
+            advice |= dict.fromkeys(error.args[1:])
+    if faults:
+        raise SquadFormatError("; ".join([f"{path}: {first_few(faults, most=MOST_FAULTS)}", *advice]))
 
 
 def _read_lines(path: Path) -> list[str]:

@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, pairwise, product
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
@@ -140,20 +140,10 @@ class QuestionFile(msgspec.Struct, rename="pascal"):
     verified_eval: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Question and one of its documents; `row` is its place in the question file."""
+def read_pairs(path: Path, report: Report) -> Iterator[tuple[str, Question, Names, str, str]]:
+    """Yield each question of a file with its place there, its answer, and a document's folder and name.
 
-    row: str
-    id: str
-    question: str
-    aliases: Names
-    folder: str
-    filename: str
-
-
-def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
-    """Yield every pair of a question file; what is not used goes to `report`.
+    What is not used goes to `report`.
 
     SquadFormatError for a file that is no list of questions.
     """
@@ -187,44 +177,38 @@ def read_pairs(path: Path, report: Report) -> Iterator[Pair]:
             elif file.verified_eval and not page.doc_part_of_verified_eval:
                 report.drop(path, row, page.filename, "document is not part of the verified set")
             else:
-                name = f"{qid}--{page.filename}"
-                yield Pair(row, name, asked.question, asked.answer, folder, page.filename)
-
-
-def read_context(options: TriviaQAOptions, folder: str, filename: str) -> str | None:
-    """Return the first words of a document, None without such a file. Raises UnicodeDecodeError."""
-    path = find_evidence(options.evidence / folder, filename)
-    return None if path is None else first_words(path.read_bytes().decode("utf-8-sig"), options.max_words)
+                yield row, asked, asked.answer, folder, page.filename
 
 
 def convert(options: TriviaQAOptions, report: Report) -> list[Example]:
     """Return the questions that their documents answer, by document."""
     examples = []
     seen: set[str] = set()
-    for pair in read_pairs(options.questions, report):
-        if pair.id in seen:
-            report.drop(options.questions, pair.row, pair.filename, "question and document listed twice")
+    for row, asked, answer, folder, filename in read_pairs(options.questions, report):
+        pair_id = f"{asked.question_id}--{filename}"
+        drop = partial(report.drop, options.questions, row, filename)
+        if pair_id in seen:
+            drop("question and document listed twice")
             continue
-        seen.add(pair.id)
+        seen.add(pair_id)
+        path = find_evidence(options.evidence / folder, filename)
+        if path is None:
+            drop("document is missing", asked.question)
+            continue
         try:
-            context = read_context(options, pair.folder, pair.filename)
+            context = first_words(path.read_bytes().decode("utf-8-sig"), options.max_words)
         except UnicodeDecodeError as error:
-            detail = f"byte {error.start}"
-            report.drop(options.questions, pair.row, pair.filename, "document is not UTF-8", detail)
+            drop("document is not UTF-8", f"byte {error.start}")
             continue
-        if context is None:
-            report.drop(options.questions, pair.row, pair.filename, "document is missing", pair.question)
-            continue
-        place = first_mention(pair.aliases, context, words_of(context))
+        place = first_mention(answer, context, words_of(context))
         if place is None:
-            reason = f"no alias in the document's first {options.max_words:,} words"
-            report.drop(options.questions, pair.row, pair.filename, reason, pair.question)
+            drop(f"no alias in the document's first {options.max_words:,} words", asked.question)
             continue
         start, end = place
-        title = str(PurePosixPath(pair.filename).with_suffix(""))
-        answer = Answer(context[start:end], start)
-        examples.append(Example(pair.id, title, context, pair.question, (answer,), is_impossible=False))
-        report.converted[f"with a document from {pair.folder}"] += 1
+        title = str(PurePosixPath(filename).with_suffix(""))
+        found = (Answer(context[start:end], start),)
+        examples.append(Example(pair_id, title, context, asked.question, found, is_impossible=False))
+        report.converted[f"with a document from {folder}"] += 1
     return grouped(examples)
 
 

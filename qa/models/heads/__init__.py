@@ -25,11 +25,11 @@ DEFAULT_HEAD = "4l-gelu-skip"
 # head is built.
 HEADS: "dict[str, str | Callable[[int, str], nn.Module]]" = {
     "linear": "qa.models.heads.mlp:LinearHead",
-    "2l-tanh": "qa.models.heads.mlp:TwoLayerTanhHead",
-    "2l-gelu": "qa.models.heads.mlp:TwoLayerGELUHead",
-    "2l-relu-skip": "qa.models.heads.mlp:TwoLayerReLUSkipHead",
-    "4l-relu": "qa.models.heads.mlp:FourLayerReLUHead",
-    "4l-gelu-skip": "qa.models.heads.mlp:FourLayerGELUSkipHead",
+    "2l-tanh": "qa.models.heads.mlp:two_layer_tanh_head",
+    "2l-gelu": "qa.models.heads.mlp:two_layer_gelu_head",
+    "2l-relu-skip": "qa.models.heads.mlp:two_layer_relu_skip_head",
+    "4l-relu": "qa.models.heads.mlp:four_layer_relu_head",
+    "4l-gelu-skip": "qa.models.heads.mlp:four_layer_gelu_skip_head",
     "pointer": "qa.models.heads.pointer:PointerHead",
     "qermit-cls": "qa.models.heads.qermit:cls_head",
     "qermit-maxpool": "qa.models.heads.qermit:maxpool_head",

@@ -49,49 +49,38 @@ class FeedForwardHead(nn.Module):
         return self.layers[-1](hidden)
 
 
-class TwoLayerTanhHead(FeedForwardHead):
+def two_layer_tanh_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-384-2 with tanh (Preite 2020, 6.1.2, figure 6.2)."""
-
-    def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (384,), nn.Tanh())
+    return FeedForwardHead(hidden_size, (384,), nn.Tanh())
 
 
-class TwoLayerGELUHead(FeedForwardHead):
+def two_layer_gelu_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-256-2 with GELU (Preite 2020, 6.1.2, figure 6.3)."""
-
-    def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (256,), nn.GELU(ACTIVATIONS[activation]))
+    return FeedForwardHead(hidden_size, (256,), nn.GELU(ACTIVATIONS[activation]))
 
 
-class TwoLayerReLUSkipHead(FeedForwardHead):
+def two_layer_relu_skip_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-H(+skip)-2: W2 (ReLU(W1 x + b1) + x) + b2 (Preite 2020, 6.1.2, figure 6.4).
 
     The text adds the encoder's output to the first layer's output; that this is after the ReLU is taken from
     the code of `4l-gelu-skip` (listing 6.4).
     """
-
-    def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (hidden_size,), nn.ReLU(), skip_after=1)
+    return FeedForwardHead(hidden_size, (hidden_size,), nn.ReLU(), skip_after=1)
 
 
-class FourLayerReLUHead(FeedForwardHead):
+def four_layer_relu_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-1024-200-2 with ReLU (Preite 2020, 6.1.3, figure 6.5).
 
-    "Four" counts layers of units, the encoder's output among them: the text gives 768-1024, 1024-200 and
-    200-2, three Linears. In `4l-gelu-skip` it counts the Linears. No fourth matrix is made up here.
+    The text gives 768-1024, 1024-200 and 200-2, three Linears, and so has this head. The author's published
+    code (github.com/simonepreite/QABERT) has a fourth, 200-64-2.
     """
-
-    def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(hidden_size, (1024, 200), nn.ReLU())
+    return FeedForwardHead(hidden_size, (1024, 200), nn.ReLU())
 
 
-class FourLayerGELUSkipHead(FeedForwardHead):
+def four_layer_gelu_skip_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-1024-H(+skip)-384-2 with GELU (Preite 2020, 6.1.3, figure 6.6, listings 6.4 and D.1).
 
     The encoder's output is added after the second layer's GELU.
     """
-
-    def __init__(self, hidden_size: int, activation: str) -> None:
-        super().__init__(
-            hidden_size, (1024, hidden_size, 384), nn.GELU(ACTIVATIONS[activation]), skip_after=2
-        )
+    gelu = nn.GELU(ACTIVATIONS[activation])
+    return FeedForwardHead(hidden_size, (1024, hidden_size, 384), gelu, skip_after=2)

@@ -150,7 +150,8 @@ class ConcatHead(nn.Module):
 
     The first layer is written as the two sums that it is, W x + U q + b, so that U q is computed once and not
     for every token. The report gives neither widths nor activation: the width is H as elsewhere in it, and
-    ReLU follows the first two layers, without which three Linears are one.
+    ReLU follows the first two layers, without which three Linears are one. Its "three more layers" are read
+    as these three.
     """
 
     def __init__(self, hidden_size: int, activation: str) -> None:

@@ -7,8 +7,9 @@ passage (with [CLS], which stands for "no answer") from all of them.
 Letters: B batch, T tokens of a window, Q its first 66, D width.
 
 Departures: WordPiece tokens instead of words, with the teacher's embeddings (trained on) instead of GloVe; a
-character vector is as wide as the model; no stochastic depth; the cross-attention follows the paper's
-equations, and as in BERT a window has an output for [CLS].
+token's characters become a vector as wide as the model, and the word vector gets this width before the
+highway and not behind it; no stochastic depth; the cross-attention follows the paper's equations, and as in
+BERT a window has an output for [CLS].
 """
 
 import math

@@ -1,17 +1,15 @@
 """Distillation losses: hand-worked values, and the properties that make them right."""
 
 import math
-from dataclasses import astuple
 
 import numpy as np
 import pytest
 import torch
 
 from distill.student import kept_layers
-from distill.thesis_settings import RECIPES, find_recipe
+from distill.thesis_settings import RECIPES
 from distill.training.batches import bucketed_batches
 from distill.training.losses import hard_loss, hidden_loss, masked_log_softmax, matching_layer, soft_loss
-from qa.base.errors import OptionError
 
 VALID = torch.tensor([[True, False, True, True], [True, False, True, False]])
 
@@ -110,10 +108,6 @@ def test_every_window_is_in_one_batch_and_lengths_are_alike():
 def test_thesis_recipes_are_its_table():
     table = [(3e-5, 12, 3), (5e-5, 12, 4), (3e-5, 24, 3), (5e-5, 32, 3), (5e-5, 32, 6), (5e-5, 32, 4)]
     for number, row in enumerate(table, start=1):
-        assert astuple(find_recipe(f"thesis-{number}")) == (*row, 0.1, 0)
-
-
-def test_unknown_recipe_lists_the_known_ones():
-    with pytest.raises(OptionError, match="thesis-6"):
-        find_recipe("thesis-7")
-    assert "embedded" in RECIPES
+        recipe = RECIPES[f"thesis-{number}"]
+        assert (recipe.learning_rate, recipe.batch_size, recipe.epochs) == row
+        assert (recipe.warmup, recipe.weight_decay) == (0.1, 0)

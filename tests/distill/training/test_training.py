@@ -200,7 +200,8 @@ def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(
     seen = []
     for process in range(n_processes):
         trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
-        indices, weight, _ = trainer._batch(0)
+        batch = trainer._batch(0)
+        indices, weight, _ = trainer._share(batch, batch)
         mean_of_processes += weight * losses[indices].mean() / n_processes
         seen += list(indices) if weight else []
     assert sorted(seen) == list(range(n_windows))
@@ -216,7 +217,8 @@ def test_two_processes_weigh_labels_as_one(make_bundle, windows, tmp_path):
         loss = 0.0
         for process in range(n_processes):
             trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
-            indices, weight, divisors = trainer._batch(0)
+            whole = trainer._batch(0)
+            indices, weight, divisors = trainer._share(whole, whole)
             batch = to_tensors([some[i] for i in indices])
             batch |= {name: torch.tensor(divisor) for name, divisor in divisors.items()}
             loss += weight * supervised(model, batch, indices)["loss"].item() / n_processes

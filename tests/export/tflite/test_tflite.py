@@ -18,13 +18,12 @@ from tflite_exports import LENGTHS, compute
 from torch import nn
 
 from export.android.package import read_package
-from export.embeddings import Int4Rows
-from export.options import TFLiteOptions
+from export.embeddings import IntegerRows
+from export.options import TFLiteOptions, window_lengths
 from export.parity import real_windows
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
-from export.tflite.lengths import window_lengths
 from export.tflite.passes.compact import compact
 from export.tflite.quantize import quantize
 from export.tflite.quiet import quietly
@@ -168,7 +167,7 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(bare_tflite):
     linears_int4 = Counter(
         {(name, "INT4", restored): n for (name, _, restored), n in int8.weight_types.items()}
     )
-    words_int4 = Int4Rows(words.weight.detach().numpy())
+    words_int4 = IntegerRows(words.weight.detach().numpy(), 4)
     others = [table for table in int8.tables if table[0] != (30522, 64)]
     stored = [((30522, 32), "INT8", False), ((30522, 1), "FLOAT32", False)]
     for types, tables, says in (

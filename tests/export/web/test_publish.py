@@ -10,8 +10,7 @@ import shutil
 import pytest
 from places import ROOT
 
-from export.options import WebOptions
-from export.tflite.lengths import window_lengths
+from export.options import WebOptions, window_lengths
 from export.web import publish as publishing
 from export.web.publish import BUILDS, PAGE, PDF_SCRIPTS, publish
 from qa.base.errors import BundleError, OptionError

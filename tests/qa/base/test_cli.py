@@ -61,7 +61,7 @@ WRONG = [
     ("export.onnx --model /", "--model /: the root of a disk is no model; give a model's folder"),
     ("export.onnx --quantize int4", "--quantize int4 is for TFLite only"),
     ("export.tflite --quantize int9", "--quantize must be one of fp32, fp16, int8, int8-weights, int4"),
-    ("distill.run --recipe thesis-9", "unknown recipe 'thesis-9'"),
+    ("distill.run --recipe thesis-9", "--recipe must be one of embedded, thesis-1, "),
     ("distill.run --teacher-head linear", "--teacher-head needs --teacher-encoder"),
     ("distill.run --teacher m --teacher-encoder e", "--teacher-encoder cannot be combined with --teacher"),
     (f"distill.run {NEW} --teacher-head deep", f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),

@@ -245,7 +245,6 @@ NAMESPACE = 'import sys; path = sys.path[1:]; sys.path[1:] = ["folder"]; import 
             "-m qa.base.commands export tflite --help",
             "error: {0}/export.py hides PocketQA's package export; ",
         ),
-        ("-m qa.base.commands --help", "error: {0}/export.py hides PocketQA's package export; "),
         ("-c 'import qa as own; import pocketqa'", "ImportError: {0}/own/qa.py hides PocketQA's package "),
         (f"-c '{NAMESPACE}import pocketqa'", "ImportError: {0}/folder/qa hides PocketQA's package "),
     ],

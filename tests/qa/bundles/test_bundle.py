@@ -95,13 +95,13 @@ def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
     with new_bundle(tmp_path / "b", RECORD) as draft:
         fill(draft)
         (draft.path / "config.json").write_text("{}")
-    with restored_bundle(tmp_path / "b", tmp_path / "again") as folder:
+    with restored_bundle(open_bundle(tmp_path / "b"), tmp_path / "again") as folder:
         (folder / "model.safetensors").write_bytes(b"weights")
         (folder / "config.json").write_text('{"later": 1}')
     assert open_bundle(tmp_path / "again").sha256 == open_bundle(tmp_path / "b").sha256
 
     def with_another_file():
-        with restored_bundle(tmp_path / "b", tmp_path / "wrong") as folder:
+        with restored_bundle(open_bundle(tmp_path / "b"), tmp_path / "wrong") as folder:
             (folder / "model.safetensors").write_bytes(b"weights")
             (folder / "probe.json").write_text("{}")
 

@@ -73,8 +73,16 @@ def test_of_older_bundles_equal_training_files_are_found(make_bundle, small_squa
         facts = {"recovered_against": teacher | {"lineage": [teacher | facts]}}
     bundle = open_bundle(rebundle(make_bundle(), tmp_path / "old", **facts))
     examples = read_squad(small_squad)
-    assert train_overlap(bundle, sha256, examples) == 1.0
-    assert train_overlap(bundle, "0" * 64, examples) is None
+    assert train_overlap(bundle.path, bundle.manifest, sha256, examples) == 1.0
+    assert train_overlap(bundle.path, bundle.manifest, "0" * 64, examples) is None
+    if lineage:
+        flags = {
+            "quantize": "int8",
+            "min_equal_spans": UNTRAINED_SPANS["int8"],
+            "eval_data": str(small_squad),
+        }
+        exported = export(OnnxOptions(bundle.path, out=tmp_path / "onnx", **flags))
+        assert exported.manifest.scores.train_overlap == 1.0
 
 
 @pytest.mark.usefixtures("fresh_accelerate")
@@ -83,11 +91,14 @@ def test_every_stage_passes_on_what_was_trained_on(few, small_squad, small_squad
     teacher = finetune(FinetuneOptions(out=tmp_path / "t", **few | {"data": str(small_squad_v2)}))
     questions = read_squad(small_squad_v2)
     held_out = read_squad(teacher.path / HELD_OUT)
-    assert train_overlap(teacher, file_sha256(small_squad_v2), questions) == 1 - len(held_out) / 40
-    assert train_overlap(teacher, "", held_out) == 0.0, "these were not trained on"
+    assert (
+        train_overlap(teacher.path, teacher.manifest, file_sha256(small_squad_v2), questions)
+        == 1 - len(held_out) / 40
+    )
+    assert train_overlap(teacher.path, teacher.manifest, "", held_out) == 0.0, "these were not trained on"
 
     others = write_examples(tmp_path / "others.json", read_squad(resolve("embedded", "train"))[-20:])
-    assert train_overlap(teacher, "", read_squad(others)) == 0.0
+    assert train_overlap(teacher.path, teacher.manifest, "", read_squad(others)) == 0.0
     options = {"epochs": 0.1, "batch_size": 4, "precision": "fp32"}
     student = distil(DistillOptions(out=tmp_path / "run", teacher=teacher.path, data=str(others), **options))
     flags = {"quantize": "int8", "min_equal_spans": UNTRAINED_SPANS["int8"]}
@@ -96,8 +107,10 @@ def test_every_stage_passes_on_what_was_trained_on(few, small_squad, small_squad
     record = teacher.manifest.of_model()
     mean = derive(model, tmp_path / "mean", teacher, record, averaged=[teacher, student])
     for made in (student, exported, mean):
-        assert train_overlap(made, "", read_squad(others)) == 1.0
-        assert train_overlap(made, "", questions) == 1 - len(held_out) / 40, "the teacher's count too"
+        assert train_overlap(made.path, made.manifest, "", read_squad(others)) == 1.0
+        assert train_overlap(made.path, made.manifest, "", questions) == 1 - len(held_out) / 40, (
+            "the teacher's count too"
+        )
         assert TRAINED_ON in made.manifest.files
     assert exported.manifest.scores.train_overlap == 1.0
     card = (exported.path / "README.md").read_text()

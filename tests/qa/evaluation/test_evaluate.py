@@ -19,9 +19,11 @@ from qa.evaluate import EvaluateOptions, evaluate
 from qa.evaluation import predict as prediction
 from qa.evaluation.errors import wrong_answers
 from qa.evaluation.predict import JOURNAL_ROW, evaluate_runtime, parts, predict, score
+from qa.reader import Reader
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.answers import Candidate
 from qa.text.features import make_windows
+from qa.text.preselection import MOST_WINDOWS
 from qa.text.settings import Calibration
 
 
@@ -47,6 +49,16 @@ def test_by_parts_it_scores_as_at_once(tiny_export, one_at_a_time):
     scores, predictions = evaluate_runtime(runtime, bundle, examples)
     assert predictions == [one.shortened() for one in whole]
     assert scores == score(examples, whole, bundle.settings.null_threshold) | {"n_windows": len(windows)}
+
+
+def test_of_a_long_text_it_scores_what_is_read_of_it(tiny_export):
+    bundle = tiny_export("onnx")
+    contexts = dict.fromkeys(e.context for e in read_squad(resolve("embedded", "dev")))
+    long = Example("1", "", "\n".join(contexts), "Who was first?", (), True)
+    scores, (prediction,) = evaluate_runtime(load_runtime(bundle, 1), bundle, [long])
+    reading = Reader(bundle).read([(long.question, long.context)])
+    assert reading.n_windows_in_text[0] > scores["n_windows"] == MOST_WINDOWS
+    assert prediction.null_score == reading.null_scores[0]
 
 
 def test_a_log_gets_lines_about_a_long_evaluation(

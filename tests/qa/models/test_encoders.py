@@ -27,7 +27,7 @@ from compress.prune.prune import prune
 from distill.options import DistillOptions
 from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import prune_by_importance
-from distill.student import same_tokens, student_from_layers
+from distill.student import same_tokens, set_attention_dropout, student_from_layers
 from distill.train_on_teacher import distil
 from distill.training.batches import model_inputs, to_tensors
 from qa.base.errors import BundleError, OptionError
@@ -382,3 +382,22 @@ def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):
     (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
     with pytest.raises(BundleError, match=r"special tokens.*BERT, ALBERT or RoBERTa"):
         load_tokenizer(tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_attention_of_any_encoder_can_do_without_dropout(kind):
+    config = CONFIGS[kind]()
+    for name in ("hidden_dropout_prob", "dropout"):
+        setattr(config, name, 0.0)
+    for name in ("attention_probs_dropout_prob", "attention_dropout"):
+        setattr(config, name, 0.9)
+    model = QAModel(Encoder(config), "linear").train()
+    ids = torch.arange(1, 21)[None]
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": 0 * ids}
+
+    def repeats():
+        return torch.equal(*(model(**inputs)["start_logits"] for _ in range(2)))
+
+    assert not repeats()
+    set_attention_dropout(model, 0.0)
+    assert repeats()

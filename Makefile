@@ -7,7 +7,7 @@
 # make apk            compile the app and package its resources with Debian's tools, as a check: the APK has no code
 # make web            serve a page that answers in the browser, http://127.0.0.1:8000; needs npm
 # make web-test       test that page in Node and in Chromium
-# make docs-test      run every command of README and docs once, on questions of the excerpt
+# make docs-test      run the Python and make commands of README and seven pages once, on questions of the excerpt
 # make torture        inject thousands of faults (damage, kills, full disks, misuse): takes a night; SEED=1 tries others
 # make lint           run ruff and mypy
 # make toolchains     make a .venv-toolchains/NAME for each toolchain that needs its own packages, to compare with

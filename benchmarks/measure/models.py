@@ -36,7 +36,6 @@ def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     return {
         "model": name,
         "bundle_sha256": bundle.sha256,
-        "settings_sha256": bundle.settings_sha256,
         "parent_sha256": bundle.manifest.parent and bundle.manifest.parent.sha256,
         "stage": bundle.manifest.stage,
         "precision": bundle.precision,
@@ -79,13 +78,6 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
     if not opened:
         raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
     bundles = list({bundle.sha256: bundle for bundle in reversed(opened)}.values())[::-1]
-    for bundle in bundles:
-        try:
-            str(bundle.path.resolve()).encode()
-        except UnicodeEncodeError:
-            raise BundleError(
-                f"{str(bundle.path)!r}: not valid UTF-8, which results require; rename the folder"
-            ) from None
     names = display_names([bundle.path for bundle in bundles])
     return [
         ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))

@@ -74,10 +74,10 @@ class Entry:
     @property
     def on_everyday_text(self) -> Accuracy | None:
         """The newest scores of the same file there on everyday text, where the group has other data."""
-        own = self.group
+        own, subject = self.group, self.newest.subject
         others = [g for g in own.collected if g.data_name == EVERYDAY_DATA != own.data_name]
         others = [g for g in others if (g.target, g.machine) == (own.target, own.machine)]
-        same = [e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)]
+        same = [e.accuracy for g in others for e in g.entries if e.accuracy and e.newest.subject == subject]
         return max(same, key=lambda scores: scores.date, default=None)
 
     @property
@@ -150,11 +150,6 @@ class Entry:
             self.latency.values(),
             key=lambda r: (r.batch, r.threads, r.lengths == UNPADDED, padded_length(r.lengths)),
         )
-
-    def is_same_file(self, other: "Entry") -> bool:
-        """Return whether both are one file, of one toolchain, in one precision."""
-        names = ("bundle_sha256", "toolchain", "precision")
-        return all(getattr(self.newest, name) == getattr(other.newest, name) for name in names)
 
     def is_changed_by(self, result: Measured) -> bool:
         """Return whether a result measures another file or runtime than this entry."""
@@ -333,19 +328,19 @@ def newest_order(results: Sequence[AnyResult]) -> list[str]:
 
 def _sort(group: Group, order: Sequence[str]) -> None:
     """Sort the families by ancestors and `order`; in each the bundle, exports by runtime, then toolchains."""
-    parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_toolchain}
+    parents = {e.newest.bundle_sha256: e.newest.parent_sha256 for e in group.entries if not e.is_toolchain}
     precisions = list(PRECISIONS)
 
     def place(entry: Entry) -> tuple[bool, int, int]:
         ancestors = set[str]()
-        sha256 = entry.newest.made_from
+        sha256 = entry.newest.parent_sha256
         while sha256 is not None and sha256 not in ancestors:
             ancestors.add(sha256)
             sha256 = parents.get(sha256)
         return not entry.is_baseline, len(ancestors), _rank(order, entry.newest.bundle_sha256)
 
     def family(entry: Entry) -> str:
-        made_from = entry.newest.made_from if entry.is_toolchain or entry.is_export else None
+        made_from = entry.newest.parent_sha256 if entry.is_toolchain or entry.is_export else None
         return made_from or entry.newest.bundle_sha256
 
     def place_in_family(entry: Entry) -> tuple[int, int, str, int]:

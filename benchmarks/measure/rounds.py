@@ -33,7 +33,7 @@ class Timing:
     logits: list[Logits] = field(default_factory=list)
     turns: dict[Setting, list[Turn]] = field(default_factory=dict)
     process_metrics: dict[str, Any] = field(default_factory=dict)
-    """load_ms, memory_before_load_mb and latency_ms_first of its process."""
+    """load_ms and latency_ms_first of its process."""
 
     worker: Worker | None = None
     """Process of the model; None before the start, and where the start failed."""
@@ -51,7 +51,7 @@ class Timing:
                     "measure it again"
                 )
                 return
-            self.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
+            self.process_metrics["load_ms"] = worker.loaded["load_ms"]
             self.logits = run_windows(worker, self.sampled)
             self.worker = worker
         except LostError:

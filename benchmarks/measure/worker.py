@@ -31,16 +31,13 @@ try:
 except ImportError:
     sys.exit("error: numpy is not installed for " + sys.executable + "; python3 -m pip install numpy")
 
+from qa.base.errors import BundleError
 from qa.formats.registry import FORMATS
 from qa.formats.tensors import OUTPUTS, Inputs, padded_inputs
 from qa.runtime.engines import run_length
 from qa.runtime.remote import serve
 
 WARMUP_CALLS = 3  # before a turn: other processes had the caches meanwhile
-
-
-class RequestError(Exception):
-    """A request cannot be answered; the message is one line and says what to do."""
 
 
 @dataclass
@@ -65,7 +62,7 @@ def check_sha256(path: Path, expected: str) -> None:
     """Refuse a weights file that was not copied whole."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != expected:
-        raise RequestError(f"{path}: SHA-256 {digest[:12]} instead of {expected[:12]}; copy it again")
+        raise BundleError(f"{path}: SHA-256 {digest[:12]} instead of {expected[:12]}; copy it again")
 
 
 def runtime_of(path: Path) -> Any:
@@ -74,7 +71,7 @@ def runtime_of(path: Path) -> Any:
         if format.weights == path.name:
             return format.runtime_class()
     names = ", ".join(format.weights for format in FORMATS.values())
-    raise RequestError(f"{path}: not the weights of a bundle ({names})")
+    raise BundleError(f"{path}: not the weights of a bundle ({names})")
 
 
 def import_libraries(path: Path) -> None:
@@ -165,12 +162,10 @@ class Server:
             module.import_libraries(weights)
         for library in getattr(module, "LIBRARIES", ()):
             importlib.import_module(library)
-        before = resident_mb("VmRSS")
         began = time.perf_counter()
         self.model = module.load(weights, threads or len(usable_cores()), *([precision] if precision else []))
         return {
             "load_ms": round(1e3 * (time.perf_counter() - began), 1),
-            "memory_before_load_mb": before,
             "runtime": self.model.runtime,
             "lengths": self.model.lengths,
             "max_batch": self.model.answers_batch,

@@ -153,7 +153,6 @@ def test_on_a_board_logits_are_those_of_pytorch_and_of_the_runtime_here(
             np.testing.assert_allclose(a, c, atol=1e-4)
     assert worker.loaded["load_ms"] > 0
     assert worker.cpu_seconds() > 0
-    assert worker.loaded["memory_before_load_mb"] > 10
     assert {"cpuinfo", "cores", "usable_cores"} <= worker.loaded["system"].keys()
 
 

@@ -21,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ from benchmarks.measure.worker import resident_mb
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
 from benchmarks.results.stats import MIN_ROUNDS
-from benchmarks.show.tables import UNKNOWN, as_text, number, text_table
+from benchmarks.show.tables import UNKNOWN, Column, as_text, make_table, number
 from distill.student import student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.objectives import Distillation, supervised
@@ -307,12 +308,13 @@ def main(config: SpeedOptions) -> None:
         f"{config.batch_size}, rounds in turns: {config.rounds}, timed steps in each: {config.steps}",
         "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
         f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
-        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores() or 0:.1f} cores busy",
+        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores():.1f} cores busy",
         f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
         *(f"{name} failed: {why}" for name, why in failed.items()),
     ]
     headings = ["case", "loss", "padded to", "over", "attention dropout", "windows/s", "x", "peak MB"]
-    print(as_text(text_table(f"Training, {config.data}", headings, cells, footnotes, n_left=4)), end="")
+    columns = [Column(text, itemgetter(at), None if at < 4 else "") for at, text in enumerate(headings)]
+    print(as_text(make_table(f"Training, {config.data}", columns, cells, footnotes)), end="")
     sys.exit(bool(failed))
 
 

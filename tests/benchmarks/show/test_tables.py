@@ -3,6 +3,8 @@
 tests/test_docs_results.py holds the pages against the committed rows: columns, footnotes, markers, drawings.
 """
 
+from operator import itemgetter
+
 import msgspec
 import pytest
 from benchmark_results import (
@@ -36,10 +38,11 @@ from benchmarks.show.headline import headline
 from benchmarks.show.report import Page
 from benchmarks.show.tables import (
     UNKNOWN,
+    Column,
     as_markdown,
     as_text,
     check_markers,
-    text_table,
+    make_table,
 )
 from benchmarks.show.views import view_tables
 from benchmarks.table import TableOptions, print_tables
@@ -306,7 +309,8 @@ def test_text_is_aligned_and_markdown_escapes():
     for view in ("summary", "accuracy"):
         text = as_text(view_tables(collect(results), view)[0]).splitlines()
         assert len(text[1]) == len(text[2]) >= len(text[3])
-    text = as_markdown(text_table("<b>dev</b>", ("model", "x"), [("<img src=x>|", "1")], ("A & B",)))
+    columns = [Column("model", itemgetter(0)), Column("x", itemgetter(1), "")]
+    text = as_markdown(make_table("<b>dev</b>", columns, [("<img src=x>|", "1")], ("A & B",)))
     assert "<b>" not in text
     for part in ("| &lt;img src=x&gt;\\| | 1 |", "| :-- | --: |", "<sub>A &amp; B</sub><br>"):
         assert part in text

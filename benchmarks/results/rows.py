@@ -255,7 +255,7 @@ class Latency(Result, tag="latency", kw_only=True):
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory at this setting."""
-    memory_before_load_mb: float | None = None  # in results of version 0.3.0 and earlier, which must still open
+    memory_before_load_mb: float | None = None  # only in older results, which must still open
 
 
 class TrainingSpeed(Result, tag="training speed", kw_only=True):

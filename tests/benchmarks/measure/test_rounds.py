@@ -5,6 +5,7 @@ import json
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from benchmarks.measure.conditions import this_host
@@ -16,6 +17,7 @@ from benchmarks.results.rows import Runtime
 from qa.base.errors import OptionError
 from qa.base.journal import Journal
 from qa.runtime.remote import LostError
+from qa.text.features import Window
 
 SETTINGS = (Setting("unpadded"), Setting(8))
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True, settings=SETTINGS)
@@ -34,7 +36,7 @@ def load(path, threads):
         with log.open("a") as file:
             print(*inputs["input_ids"].shape, file=file)
         return 0.0 * inputs["input_ids"], 0.0 * inputs["input_ids"]
-    return Model(("logging", "1.0", ""), None, call)
+    return Model(("logging", "1.0", ""), None, call, 2, 2)
 """
 
 
@@ -51,12 +53,12 @@ def contender(tmp_path, monkeypatch):
     return make
 
 
-def measure(models, journal):
+def measure(models, journal, plan=PLAN, sampled=()):
     """What was timed of each model by its hash, and the load of others."""
-    windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in SETTINGS}
-    timings = {model.sha256: Timing(model, windows) for model in models}
+    windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in plan.settings}
+    timings = {model.sha256: Timing(model, windows, sampled) for model in models}
     cores = this_host().cores_for(1)
-    return timings, run_interleaved_rounds(list(timings.values()), PLAN, 1, cores, journal)
+    return timings, run_interleaved_rounds(list(timings.values()), plan, 1, cores, journal)
 
 
 @pytest.fixture
@@ -89,6 +91,14 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
         assert {setting: len(turns) for setting, turns in timing.turns.items()} == dict.fromkeys(SETTINGS, 3)
         assert timing.process_metrics.keys() >= {"load_ms", "latency_ms_first"}
         assert timing.model.error is None
+
+
+def test_sampled_windows_are_computed_one_by_one(contender, journal, tmp_path):
+    nothing = np.zeros(0, np.int64)
+    sampled = [Window(0, np.arange(n), 1, nothing, nothing, nothing, 0, 0) for n in (5, 3)]
+    timings, _ = measure([contender("a")], journal(), sampled=sampled)
+    assert shapes(tmp_path, "a")[:3] == [(1, 5), (1, 5), (1, 3)], "the first warms up"
+    assert [len(start) for start, _ in timings["a"].logits] == [5, 3]
 
 
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import WORKER_FILES, on_this_machine
-from benchmarks.measure.worker import system_information
+from benchmarks.measure.worker import Model, Server, system_information
 from benchmarks.measure.worker_process import WORKER, Worker
 from export.parity import real_windows
 from qa.base.errors import BundleError, PocketQAError
@@ -82,6 +82,26 @@ def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapt
     assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
     with pytest.raises(BundleError, match=r"does not fit the model's lengths \[8, 16\]"):
         worker.time(WINDOWS[:1], 17, 1, 0)
+
+
+def test_a_peak_is_that_of_the_windows_timed():
+    """A stand-in for a GPU's memory: the largest batch, in tokens, since the peak was asked for last."""
+    sizes = []
+
+    def call(inputs):
+        sizes.append(inputs["input_ids"].size)
+        return inputs["input_ids"], inputs["input_ids"]
+
+    def peak():
+        found = max(sizes, default=0)
+        sizes.clear()
+        return found
+
+    server = Server()
+    server.model = Model(("counting", "1.0", ""), None, call, 32, 32, peak)
+    server.compute({name: np.repeat(array, 32, axis=0) for name, array in IDS.items()})
+    assert server.time([[1, 2, 3]] * 2, [1, 1], 1, 1, 0)["peak_memory_mb"] == 3
+    assert server.time([[1, 2, 3]] * 2, [1, 1], 1, 2, 0)["peak_memory_mb"] == 6
 
 
 def test_a_failure_is_one_line(adapter, start):

@@ -255,6 +255,41 @@ def test_a_failure_is_a_row_and_the_others_are_measured(
     assert f"{rows[2].f1:.2f}" in line.split(), "its accuracy was measured before"
 
 
+def test_a_batch_that_fails_is_named_and_the_other_times_are_kept(
+    tiny_export, data, tmp_path, monkeypatch, capsys
+):
+    export = tiny_export("onnx").path
+    adapter = (
+        "from benchmarks.measure.worker import Model\n"
+        "from qa.runtime.engines import OnnxRuntime\n"
+        "def load(path, threads):\n"
+        "    runtime = OnnxRuntime(path, threads)\n"
+        "    def call(inputs):\n"
+        "        if len(inputs['input_ids']) > 1:\n"
+        "            raise RuntimeError('out of memory')\n"
+        "        return runtime(inputs)\n"
+        "    return Model((runtime.package, runtime.version, ''), None, call, 8)\n"
+    )
+    (tmp_path / "small_adapter.py").write_text(adapter)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    find = resolve.find_models
+
+    def small(named, also=()):
+        (model,) = find(named, also)
+        model.deployment = on_this_machine(model.bundle.weights, "small_adapter")
+        return [model]
+
+    monkeypatch.setattr(resolve, "find_models", small)
+    rows_path = tmp_path / "rows.jsonl"
+    words = ("--lengths", "unpadded", "--batch", 3, 1, "--threads", 1, "--quick", "--rows", rows_path)
+    assert run_cli(monkeypatch, export, "--data", data, *words) == 1
+    scores, times, failed = read_results(rows_path)
+    assert isinstance(scores, Accuracy)
+    assert (times.batch, len(times.round_ms)) == (1, QUICK.n_rounds)
+    assert failed.error == "lengths unpadded, batch 3: out of memory"
+    assert "(threads 1) failed: lengths unpadded, batch 3: out of memory" in capsys.readouterr().out
+
+
 def test_a_stopped_comparison_goes_on_and_no_row_comes_twice(
     tiny_export, data, tmp_path, monkeypatch, capsys
 ):

@@ -112,6 +112,23 @@ def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_ro
     assert len(times["good"].turns[SETTINGS[0]]) == PLAN.n_rounds
 
 
+def test_a_setting_that_fails_leaves_the_others(contender, journal, tmp_path):
+    """The memory does not hold a batch of two."""
+    adapter = ADAPTER.replace(
+        'path.name.startswith("fails") and n >= int(path.name[5:])', "len(inputs['input_ids']) > 1"
+    )
+    (tmp_path / "logging_adapter.py").write_text(adapter)
+    one, two = Setting("unpadded"), Setting("unpadded", 2)
+    plan = replace(PLAN, settings=(two, one))
+    for _ in range(2):  # measured, then read from the journal
+        model = contender("a")
+        timings, _ = measure([model], journal(), plan)
+        assert timings["a"].failed == {two: "out of memory"}
+        assert len(timings["a"].turns[one]) == PLAN.n_rounds
+        assert model.error is None
+    assert set(shapes(tmp_path, "a")) == {(1, n) for n in range(2, 8)}
+
+
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):
     whole = journal()
     measure([contender("a"), contender("b")], whole)

@@ -118,12 +118,18 @@ class SshTarget:
         weights = bundle.weights.name
         files = sorted({*WORKER_FILES, FORMATS[bundle.format].file})
         try:
-            self.shell(f"mkdir -p {' '.join(f'{folder}/{Path(file).parent}' for file in files)}")
+            # An installed project would win over folders without __init__.py.
+            packages = " ".join(sorted({str(each) for file in files for each in Path(file).parents[:-1]}))
+            self.shell(
+                f"set -e; cd {folder}; for each in {packages}; do mkdir $each; : > $each/__init__.py; done"
+            )
             for path, copied in [(ROOT / file, file) for file in files] + [(bundle.weights, weights)]:
                 with open(path, "rb") as file:
                     self.shell(f"cat > {folder}/{copied}", file)
             # ssh reports a command that a signal kills as a lost connection; so a shell waits for the worker.
-            start = self.command(f'{FIND_PYTHON}; PYTHONPATH={folder} "$python" -m {WORKER}; exit $?')
+            # Python looks for modules in its folder first, and in the home there may be any.
+            run = f'cd {folder} && PYTHONPATH={folder} "$python" -m {WORKER}'
+            start = self.command(f"{FIND_PYTHON}; {run}; exit $?")
             request = {"path": f"{folder}/{weights}", "sha256": bundle.manifest.files[weights]}
             yield Deployment(tuple(start), request, self.name, f"ssh {self.host} '{INSTALL}'", SSH_FAILED)
         finally:

@@ -348,6 +348,24 @@ def test_a_target_that_is_none_is_refused(emulator, export, compared, capsys, ma
     assert "has no ARM64 Python; run benchmarks/measure/arm64_python.sh once" in capsys.readouterr().err
 
 
+def test_the_copied_files_win_over_an_installed_project_and_over_scripts_in_the_home(
+    export, compared, rows, tmp_path, bare_site, monkeypatch
+):
+    """Over a stand-in for ssh that runs the command here, in another home."""
+    home = tmp_path / "home"
+    others = [home / "json.py", *(home / "site" / name / "__init__.py" for name in ("qa", "benchmarks"))]
+    for path in (*others, home / "pocketqa" / "bin" / "python"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("raise ImportError('not the copied file')")
+    run = f'PYTHONPATH="$PYTHONPATH:{bare_site}:{home}/site" exec {shlex.quote(sys.executable)} -S -s "$@"'
+    Board.script(home / "pocketqa" / "bin" / "python", run)
+    Board.script(tmp_path / "ssh", f'for script; do :; done; cd {home}; HOME={home} exec sh -c "$script"')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert compared("ssh:board", export, "--skip-latency") == 0
+    (only,) = read_results(rows)
+    assert (type(only), only.same_spans) == (TargetAccuracy, 1.0)
+
+
 def test_a_host_that_hangs_is_one_line(export, compared, tmp_path, monkeypatch, capsys):
     Board.script(tmp_path / "ssh", "exec sleep 60")
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")

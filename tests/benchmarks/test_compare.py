@@ -355,6 +355,7 @@ MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (
         ({"threads": (0,)}, "--threads must be between 1 and"),
         ({"threads": ()}, "--threads must be one value or several"),
         ({"batch": (0,)}, "--batch must be at least 1"),
+        ({"target": "gpu", "batch": (1, 32)}, "--target must be cpu, cuda, ssh:USER@HOST, qemu:CPU"),
         ({"target": "ssh:pi", "batch": (1, 32)}, "--batch cannot be combined with --target ssh:pi"),
         ({"target": "ssh:a", "baseline": Path("x")}, "--baseline cannot be combined with --target ssh:a"),
         ({"questions": 3}, "--questions cannot be combined with --target cpu"),

@@ -45,8 +45,9 @@ class Host:
         return len(self.system["usable_cores"])
 
     def cores_for(self, threads: int) -> list[int]:
-        """Return the cores for a process with this many threads: the last ones, as the first serves
-        interrupts.
+        """Return the cores for a process with this many threads: the last ones.
+
+        They are the fastest; among cores that are alike, the first serves interrupts.
         """
         return list(self.system["usable_cores"][-threads:])
 

@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -105,20 +106,32 @@ def resident_mb(field: str) -> float | None:
     return None
 
 
+def frequency_of(core: int, name: str) -> str:
+    """Return a fact about a core's frequency; empty where the system does not tell."""
+    return text_of(f"/sys/devices/system/cpu/cpu{core}/cpufreq/{name}")
+
+
 def usable_cores() -> list[int]:
-    """Return the cores this process may use, ascending."""
-    return sorted(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
+    """Return the cores this process may use, the fastest last; ascending where all are alike."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    return sorted(cores, key=lambda core: (int(frequency_of(core, "cpuinfo_max_freq") or 0), core))
 
 
 def system_information() -> dict:
-    """Describe the CPU (from /proc/cpuinfo), cores, governor and load; unknown facts are absent."""
+    """Describe cores and load, and the core that one thread is timed on; unknown facts are absent.
+
+    That core is the last usable one: it decides the CPU (from /proc/cpuinfo) and the governor.
+    """
+    cores = usable_cores()
+    cpus = text_of("/proc/cpuinfo").split("\n\n")
+    timed = [cpu for cpu in cpus if re.search(rf"^processor\s*: {cores[-1]}$", cpu, re.MULTILINE)]
     facts = {
         "architecture": platform.machine(),
         "board": text_of("/proc/device-tree/model"),
-        "cpuinfo": text_of("/proc/cpuinfo").split("\n\n")[0],
+        "cpuinfo": (timed or cpus)[0],
         "cores": os.cpu_count(),
-        "usable_cores": usable_cores(),
-        "governor": text_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "usable_cores": cores,
+        "governor": frequency_of(cores[-1], "scaling_governor"),
         "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
     return {key: value for key, value in facts.items() if value not in (None, "")}

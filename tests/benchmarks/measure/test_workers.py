@@ -205,4 +205,26 @@ def test_what_is_copied_to_a_board_is_python_3_9_and_imports_numpy_and_itself_al
         modules = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
         modules |= {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
         assert {m for m in modules if m.split(".")[0] not in sys.stdlib_module_names} <= {"numpy", *copied}
-    assert system_information()["usable_cores"] == sorted(os.sched_getaffinity(0))
+    assert set(system_information()["usable_cores"]) == os.sched_getaffinity(0)
+
+
+def test_of_unlike_cores_the_fastest_is_timed_and_described(monkeypatch):
+    """Cores 0 and 1 are fast ones, 2 and 3 are efficient ones, as in a hybrid of Intel."""
+    frequencies = {0: 4_900_000, 1: 4_900_000, 2: 3_600_000, 3: 3_600_000}
+    texts = {
+        "/proc/cpuinfo": "\n\n".join(f"processor\t: {n}\nmodel name\t: CPU {n}" for n in (*frequencies, 11))
+    }
+    for core, frequency in frequencies.items():
+        folder = f"/sys/devices/system/cpu/cpu{core}/cpufreq"
+        texts |= {
+            f"{folder}/cpuinfo_max_freq": str(frequency),
+            f"{folder}/scaling_governor": f"governor {core}",
+        }
+    monkeypatch.setattr("benchmarks.measure.worker.text_of", lambda path: texts.get(path, ""))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set(frequencies))
+    host = this_host()
+    assert (host.cores_for(1), host.cores_for(2)) == ([1], [0, 1])
+    assert host.machine.name == "CPU 1"
+    assert host.conditions(1)["governor"] == "governor 1"
+    texts.clear()
+    assert this_host().cores_for(2) == [2, 3], "where the system does not tell"

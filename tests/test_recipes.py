@@ -20,6 +20,7 @@ from places import ROOT
 from recipe_scripts import script_of
 from transformers import BertConfig
 
+from benchmarks.measure import hosts
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 
@@ -269,6 +270,23 @@ def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bund
     assert bundle.weights.read_bytes() == parent.weights.read_bytes()
     with pytest.raises(OptionError, match="--max-length must be at most"):
         script.main(parent.path, 10_000, tmp_path / "longer")
+
+
+def test_instructions_are_counted_in_the_litert_of_the_target(tmp_path, monkeypatch):
+    """A stand-in for the emulator tells which LiteRT it is to use, and fails."""
+    script = script_of("arm_functions")
+    setup = tmp_path / "arm64"
+    for folder in ("cpus/neoverse-n1", "litert-1.4.0"):
+        (setup / folder).mkdir(parents=True)
+    (setup / "versions.txt").write_text("QEMU 1:7.2\n")
+    (setup / "python-arm64").write_text(f'#!/bin/sh\nprintf "%s" "$LITERT" > {tmp_path}/asked\nexit 1\n')
+    (setup / "python-arm64").chmod(0o755)
+    monkeypatch.setattr(script, "SETUP", setup)
+    monkeypatch.setattr(hosts, "SETUP", setup)
+    for target, litert in (("neoverse-n1", ""), ("neoverse-n1/litert-1.4.0", "1.4.0")):
+        with pytest.raises(OptionError, match=f"no window of 170 tokens ran on {target}"):
+            script.main(str(ROOT / "models" / "student-tflite-int8"), target, "170")
+        assert (tmp_path / "asked").read_text() == litert
 
 
 def test_a_random_encoder_is_whole_or_not_there(tmp_path, monkeypatch):

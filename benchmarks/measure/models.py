@@ -15,7 +15,7 @@ from benchmarks.results.rows import TOOLCHAIN_STAGE
 from benchmarks.toolchains.build import ToolchainError, build
 from benchmarks.toolchains.registry import TOOLCHAINS
 from qa.base.cli import one_line
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, UnsupportedExport
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
 from qa.bundles.card import embedding_form
@@ -145,8 +145,9 @@ def toolchain_models(student: ModelUnderTest) -> list[ModelUnderTest]:
             note(f"{model.name}: building, unless it is kept from an earlier run")
             try:
                 built = build(toolchain, bundle, calibration, TOOLCHAINS_FOLDER / bundle.sha256[:16])
-            except ToolchainError as error:
+            except (ToolchainError, UnsupportedExport) as error:
                 model.error = one_line(error)
+                model.unsupported = isinstance(error, UnsupportedExport)
                 continue
             paths = [path for path in sorted(built.path.rglob("*")) if path.is_file()]
             files = {str(path.relative_to(built.path)): file_sha256(path) for path in paths}

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.command_line import command_line_of
+from benchmarks.measure.command_line import command_line_of, note
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.cuda import gpu, gpu_models
 from benchmarks.measure.hosts import Target
@@ -15,7 +15,7 @@ from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import CPU, CUDA, Data, Machine
+from benchmarks.results.rows import CPU, CUDA, PADDED, Data, Machine
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import check_new_file, check_not_an_input, file_sha256
@@ -70,8 +70,8 @@ def run_on_target(options: CompareOptions, target: Target) -> Run:
 
 def exports(options: CompareOptions, format: str | None = None) -> list[ModelUnderTest]:
     """Return the exports among the bundles, of one format where it is named. BundleError without any."""
-    models = [m for m in find_models(options.bundles) if m.bundle.format != "pytorch"]
-    models = [m for m in models if format in (None, m.bundle.format)]
+    found = find_models(options.bundles)
+    models = [m for m in found if m.bundle.format != "pytorch" and format in (None, m.bundle.format)]
     if not models and format:
         raise BundleError(
             "--phone-report: none of the bundles is a TFLite export; name the one whose model.tflite is on "
@@ -82,6 +82,10 @@ def exports(options: CompareOptions, format: str | None = None) -> list[ModelUnd
             f"--target {options.target}: none of the bundles is an export; name one that export.tflite or "
             "export.onnx made"
         )
+    if options.bundles and format is None:
+        for model in found:
+            if model.bundle.format == "pytorch":
+                note(f"{model.name}: skipped, --target {options.target} computes exports only")
     return models
 
 
@@ -116,12 +120,15 @@ def let_all_answer(models: Sequence[ModelUnderTest], questions: Sequence[Example
 
 
 def check_lengths(chosen: Sequence[str], models: Sequence[ModelUnderTest]) -> None:
-    """Raise OptionError when a model has no windows of a length that is to be timed."""
+    """Raise OptionError when a model has no windows of a length that is to be timed, or has one twice."""
     for lengths in map(int, filter(str.isdecimal, chosen)):
         for model in models:
             longest = model.bundle.settings.max_length
             accepted = f"at most {longest}, as long as windows of {model.name} are"
             check_option(lengths <= longest, "--lengths", lengths, accepted)
+            is_named_twice = PADDED in chosen and lengths == longest
+            accepted = f"{PADDED} or {longest}, which are the same for {model.name}"
+            check_option(not is_named_twice, "--lengths", " ".join(chosen), accepted)
 
 
 def check_names(models: Sequence[ModelUnderTest]) -> None:

@@ -338,6 +338,9 @@ def test_lengths_and_batches_are_settings_of_their_own(tiny_export, data, tmp_pa
     assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", 256) == 2
     refusal = "--lengths must be at most 128, as long as windows of tiny-onnx are, got 256"
     assert refusal in capsys.readouterr().err
+    assert run_cli(monkeypatch, export, "--data", data, "--quick", "--lengths", "padded", 128) == 2
+    refusal = "--lengths must be padded or 128, which are the same for tiny-onnx, got padded 128"
+    assert refusal in capsys.readouterr().err
 
 
 REEL = "--lengths must be unpadded, padded, or a number of tokens from 32, got reel"

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.results.rows import CPU, PHONE, UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
+from benchmarks.results.rows import (
+    CPU,
+    PHONE,
+    UNPADDED,
+    Accuracy,
+    AnyResult,
+    Failure,
+    Latency,
+    Lengths,
+    TrainingSpeed,
+)
 from benchmarks.results.stats import mean_of, same_run, speedup
 from qa.data.datasets import EVERYDAY, SHIPPED
 from qa.evaluation.bootstrap import Interval
@@ -277,13 +287,15 @@ class Group:
 def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Group]:
     """Sort results into groups and entries: this machine, other targets, phones.
 
-    Entries stand in families: a PyTorch bundle, its exports, and what other toolchains made of it. The
-    baseline's family comes first and each behind that of its parent. Otherwise the bundle hashes in `order`
-    decide, then the first appearance. A failure before a target named its machine is left out once a later
-    run of the same file there has succeeded.
+    Speeds of training are left out. Entries stand in families: a PyTorch bundle, its exports, and what other
+    toolchains made of it. The baseline's family comes first and each behind that of its parent. Otherwise the
+    bundle hashes in `order` decide, then the first appearance. A failure before a target named its
+    machine is left out once a later run of the same file there has succeeded.
     """
     groups: dict[object, Group] = {}
     for i, result in enumerate(results):
+        if isinstance(result, TrainingSpeed):
+            continue
         place = _place(result)
         if result.machine.name == result.target and any(
             later.machine.name != later.target and _place(later) == place and later.subject == result.subject

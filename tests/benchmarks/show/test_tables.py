@@ -17,6 +17,7 @@ from benchmark_results import (
     TORCH,
     UNEVEN,
     batched,
+    facts,
     failure,
     footnotes,
     lines,
@@ -31,7 +32,7 @@ from benchmark_results import (
 )
 
 from benchmarks.results.files import append_result
-from benchmarks.results.rows import Data, Latency, Machine, Runtime
+from benchmarks.results.rows import Data, Latency, Machine, Runtime, TrainingSpeed
 from benchmarks.show.columns import EVERYDAY_F1
 from benchmarks.show.groups import EVERYDAY_DATA, collect, newest_order
 from benchmarks.show.headline import headline
@@ -302,6 +303,14 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
     assert all(EVERYDAY_F1 not in line for line in lines(results[-2:], "brief"))
     padded = [r for r in results if not isinstance(r, Latency)] + [timed(ms=7.0, **model)]
     assert shown(padded, "ms", view="brief") == ["7.0", UNKNOWN]
+
+
+def test_speeds_of_training_make_no_group():
+    case = {"case": "distil", "layers": 3, "batch": 16, "steps": 12, "threads": 1}
+    training = facts("teacher", data=Data("train.json", "train")) | case
+    speed = TrainingSpeed(**training, windows_per_s=(10.0,), peak_memory_mb=5.0)
+    assert collect([speed]) == []
+    assert [group.data for group in collect([scored(), speed])] == ["dev.json"]
 
 
 def test_text_is_aligned_and_markdown_escapes():

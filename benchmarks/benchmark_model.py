@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.command_line import command_line_of, note
-from benchmarks.measure.conditions import useful_flags
 from benchmarks.measure.models import bundle_metadata, display_names
 from benchmarks.measure.phone_report import XNNPACK
 from benchmarks.measure.run import now
@@ -113,13 +112,13 @@ class BinaryError(Exception):
 
 
 def read_machine(printed: str) -> tuple[Machine, str]:
-    """Return the phone, named as the app's reports name it, and its ABI, from what FACTS printed."""
+    """Return the phone as the app's reports describe it, and its ABI, from what FACTS printed."""
     lines = [line.strip() for line in printed.splitlines()]
     manufacturer, model, android, soc, hardware, abi = lines[: len(PROPERTIES)]
     cpuinfo = "\n".join(lines[len(PROPERTIES) :])
     cores = len(re.findall(r"^processor\s*:", cpuinfo, re.MULTILINE))
     name = f"{manufacturer} {model}, Android {android}, {soc or hardware}"
-    return Machine(name, cores or None, useful_flags(cpuinfo)), abi
+    return Machine(name, cores or None), abi
 
 
 def flags_by_length(model: Path) -> list[tuple[int, str]]:

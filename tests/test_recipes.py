@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from itertools import pairwise, product
@@ -312,6 +313,25 @@ def test_a_folder_without_wheels_is_named_in_one_line(tmp_path):
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"error: {folder}: ")
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (2, [folder.name])
+
+
+def test_a_machine_that_lacks_something_gets_no_python(tmp_path):
+    """Its Python has the standard library, and the wheel of a package that is none of those needed."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    with zipfile.ZipFile(wheels / "some-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("some/__init__.py", "")
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -S -s "$@"\n')
+    python.chmod(0o755)
+    done = run(
+        tmp_path,
+        ["env", f"PATH={python.parent}:{os.environ['PATH']}", ROOT / "recipes/bare_machine.sh", wheels],
+    )
+    assert done.returncode == 1
+    assert "No module named" in done.stderr
+    assert not (tmp_path / ".venv").exists()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Differences of F1 between models, paired question by question, with intervals over articles.
 
     python -m benchmarks.differences runs/heads/rows.jsonl --data runs/heads/dev.json --baseline linear
-    python -m benchmarks.differences runs/demo/rows.jsonl --baseline teacher --write page.md
 
 The command reads the answers that `benchmarks/compare.py` kept beside its results, and measures nothing.
 Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
@@ -18,15 +17,13 @@ from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
 from benchmarks.show.differences import Scores, by_seed, difference_table, split_seed
 from benchmarks.show.footnotes import overlap_footnotes
-from benchmarks.show.tables import check_markers, show
+from benchmarks.show.groups import collect
+from benchmarks.show.tables import as_text
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
-from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import Example, read_squad
-
-NAME = "differences"  # of the marked part
+from qa.data.squad import Example
 
 
 @dataclass(frozen=True)
@@ -42,36 +39,21 @@ class DifferencesOptions:
     squad_v2."""
     models: tuple[str, ...] | None = None
     """Models to compare, by names without -seedN; all when not given."""
-    write: Path | None = None
-    """Markdown file whose marked part is replaced by the table."""
-
-    def __post_init__(self) -> None:
-        if self.write is not None:
-            check_markers(self.write, NAME)
 
 
-def newest_scores(rows: Path, data: Path) -> dict[str, Accuracy]:
-    """Return the newest scores of every model on a data file."""
-    sha256 = file_sha256(data)
-    return {r.model: r for r in read_results(rows) if type(r) is Accuracy and r.data.sha256 == sha256}
-
-
-def read_f1(
-    rows: Path, scores: Mapping[str, Accuracy], data: Path, examples: list[Example]
-) -> dict[str, np.ndarray]:
-    """Return F1 (Q,) in percent of every model whose answers to a data file are kept.
+def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray], dict[str, Accuracy]]:
+    """Return questions, and F1 (Q,) in percent and newest scores of every model whose answers are kept.
 
     OptionError when answers do not have the F1 of their result, or none are kept.
     """
-    from benchmarks.show.questions import kept_answers  # loads torch
+    from benchmarks.show.questions import read_kept  # loads torch
 
-    kept = {model: kept_answers(rows, result, examples) for model, result in scores.items()}
-    f1 = {model: found[1] for model, found in kept.items() if found is not None}
-    if not f1:
-        raise OptionError(
-            f"{rows}: has no answers to {data.name} beside it; run benchmarks/compare.py with --data {data}"
-        )
-    return f1
+    kept, faults = read_kept(data, rows, collect([r for r in read_results(rows) if type(r) is Accuracy]))
+    if faults or kept is None or not kept.f1:
+        why = f"has no answers to {data} beside it; run benchmarks/compare.py with --data {data}"
+        raise OptionError(f"{rows}: {'; '.join(faults) or why}")
+    scores = {entry.model: entry.accuracy for entry in kept.f1 if entry.accuracy is not None}
+    return list(kept.examples), {entry.model: f1 for entry, f1 in kept.f1.items()}, scores
 
 
 def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[str, Scores]:
@@ -87,16 +69,16 @@ def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[st
 
 
 def print_differences(options: DifferencesOptions) -> str:
-    """Print the table, or write it into a file. Returns it as text."""
-    data = resolve(options.data, "dev")
-    examples = read_squad(data)
-    scores = newest_scores(options.rows, data)
-    models = chosen(options, by_seed(read_f1(options.rows, scores, data, examples)))
+    """Print the table. Returns it as text."""
+    examples, f1, scores = read_f1(options.rows, options.data)
+    models = chosen(options, by_seed(f1))
     articles = [example.title for example in examples]
-    table = difference_table(models, options.baseline, articles, data.name)
+    table = difference_table(models, options.baseline, articles, resolve(options.data, "dev").name)
     overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))
-    return show([table], options.write, NAME)
+    text = as_text(table)
+    print(text, end="")
+    return text
 
 
 if __name__ == "__main__":

@@ -6,15 +6,13 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.differences import newest_scores, read_f1
+from benchmarks.differences import read_f1
 from benchmarks.fit import FitOptions
 from benchmarks.measure_and_show import measure
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import exit_if_failed
-from benchmarks.show.differences import Scores, differences
 from compress.options import QATOptions
 from compress.qat.train import trained
 from distill.training.options import AUTO
@@ -32,7 +30,7 @@ from qa.data.convert.report import Report, check_converted, write
 from qa.data.convert.rows import read_examples
 from qa.data.datasets import source_reference
 from qa.data.squad import Example, read_squad, write_squad
-from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval
+from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval, score_interval
 from qa.evaluation.threshold import ENOUGH_QUESTIONS
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
@@ -45,14 +43,6 @@ TRAINING_COST = {"fp32": 4, "bf16": 1}
 OTHER_MINUTES = 2  # rounding before training, and the export
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Files of the questions to train on, and of those held out; None where all are trained on."""
-
-    train: Path
-    held_out: Path | None
-
-
 def fit(options: FitOptions) -> None:
     """Convert, split, train, export, compare, and say which file is better."""
     check_converters()
@@ -61,17 +51,28 @@ def fit(options: FitOptions) -> None:
     parent = open_model(model, format="pytorch")
     if export_format(parent) != "tflite":
         raise UnsupportedExport(f"--model {model}: cannot be exported to TFLite; give another model")
-    parts = split(options)
+    train, held_out = split(options)
     fitted = options.out / "fitted"
     if not fitted.exists():
-        print(estimate(parent, parts, options.epochs), flush=True)
+        print(estimate(parent, train, held_out, options.epochs), flush=True)
+    # Only the gold answers count: the model is to answer otherwise than it did.
+    training = QATOptions(
+        model=model,
+        data=str(train),
+        epochs=options.epochs,
+        learning_rate=1e-4,
+        alpha=1,
+        hidden_weight=0,
+        out=fitted,
+        resume=True,
+    )
     try:
-        bundle = trained(training(model, parts.train, options.epochs, fitted))
+        bundle = trained(training)
         file = exported(bundle, options.out / "fitted-tflite-int8")
     except KeyboardInterrupt:
         print("the same command continues this run", file=sys.stderr)
         raise
-    if parts.held_out is None:
+    if held_out is None:
         print(
             f"no file is recommended, as no question is left to compare on: score {file} and {baseline} on "
             "questions about other texts"
@@ -79,14 +80,14 @@ def fit(options: FitOptions) -> None:
         return
     rows = options.out / "rows.jsonl"
     compared = CompareOptions(
-        (baseline, file), str(parts.held_out), baseline=baseline, rows=rows, skip_latency=True
+        (baseline, file), str(held_out), baseline=baseline, rows=rows, skip_latency=True
     )
     exit_if_failed(measure(compared))
-    print(verdict(*difference(rows, parts.held_out, baseline, file)))
+    print(verdict(*difference(rows, held_out, baseline, file)))
 
 
-def split(options: FitOptions) -> Parts:
-    """Convert the questions, and write the parts to train on and to hold out.
+def split(options: FitOptions) -> tuple[Path, Path | None]:
+    """Convert the questions; return files of those to train on and, where any are, of those held out.
 
     OptionError where the folder holds anything but a run on the same questions.
     """
@@ -115,13 +116,13 @@ def split(options: FitOptions) -> Parts:
             f"held out: nothing, all {len(examples):,} questions are trained on; to hold out "
             f"{ENOUGH_QUESTIONS} questions on {MIN_ARTICLES} texts takes twice as many"
         )
-        return Parts(questions, None)
+        return questions, None
     parts = {True: out / "held_out.json", False: out / "train.json"}
     for is_held_out, path in parts.items():
         part = [e for e in examples if (e.context in contexts) == is_held_out]
         write_squad(path, part, source_reference(questions))
         print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
-    return Parts(parts[False], parts[True])
+    return parts[False], parts[True]
 
 
 def held_out_contexts(examples: Sequence[Example]) -> set[str]:
@@ -146,40 +147,23 @@ def held_out_contexts(examples: Sequence[Example]) -> set[str]:
     return {e.context for e, text in zip(examples, texts, strict=True) if text in held_out}
 
 
-def training(model: Path, data: Path, epochs: float, out: Path) -> QATOptions:
-    """Return the options of the training, which continues a stopped one.
-
-    Only the gold answers count: the model is to answer otherwise than it did.
-    """
-    return QATOptions(
-        model=model,
-        data=str(data),
-        epochs=epochs,
-        learning_rate=1e-4,
-        alpha=1,
-        hidden_weight=0,
-        out=out,
-        resume=True,
-    )
-
-
-def estimate(parent: Bundle, parts: Parts, epochs: float) -> str:
+def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) -> str:
     """Return in words how long the run takes, by the time of some windows on this machine's CPU."""
-    train, held_out = (
+    windows, asked = (
         make_windows(read_squad(file), parent.tokenizer, parent.settings) if file else []
-        for file in (parts.train, parts.held_out)
+        for file in (train, held_out)
     )
-    sample = [train[i] for i in evenly(len(train), TIMED_WINDOWS)]
+    sample = [windows[i] for i in evenly(len(windows), TIMED_WINDOWS)]
     runtime = load_runtime(parent)
     began = time.monotonic()
     run_windows(runtime, sample)
     seconds = (time.monotonic() - began) / len(sample)
     cost = TRAINING_COST[resolve_precision(AUTO)]
-    passes = cost * epochs * len(train) + 2 * len(held_out)  # two files answer what is held out
+    passes = cost * epochs * len(windows) + 2 * len(asked)  # two files answer what is held out
     minutes = math.ceil(OTHER_MINUTES + passes * seconds / 60)
     return (
-        f"this takes about {minutes} minutes: an estimate for {len(train):,} windows, {epochs:g} times, from "
-        f"the time of {len(sample)} on this CPU"
+        f"this takes about {minutes} minutes: an estimate for {len(windows):,} windows, {epochs:g} times, "
+        f"from the time of {len(sample)} on this CPU"
     )
 
 
@@ -197,12 +181,9 @@ def exported(bundle: Bundle, out: Path) -> Path:
 
 def difference(rows: Path, data: Path, baseline: Path, file: Path) -> tuple[Interval, float | None]:
     """Return F1 of `file` less that of `baseline` in points, over texts, and the train-test overlap."""
-    examples = read_squad(data)
-    scores = newest_scores(rows, data)
-    f1 = read_f1(rows, scores, data, examples)
-    models: dict[str, Scores] = {path.name: {None: f1[path.name]} for path in (baseline, file)}
-    (found,) = differences(models, baseline.name, [e.context for e in examples])
-    return found.interval, scores[file.name].train_overlap
+    examples, f1, scores = read_f1(rows, str(data))
+    found, _ = score_interval(f1[file.name] - f1[baseline.name], [e.context for e in examples])
+    return found, scores[file.name].train_overlap
 
 
 def verdict(points: Interval, overlap: float | None) -> str:

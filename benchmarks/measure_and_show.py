@@ -1,7 +1,4 @@
-"""Measure models and show the results: what `benchmarks/compare.py` does.
-
-Only `resolve` reads what the options ask for.
-"""
+"""Measure models and show the results: what `benchmarks/compare.py` does."""
 
 import sys
 from collections.abc import Sequence
@@ -9,13 +6,26 @@ from pathlib import Path
 
 from benchmarks.measure.accuracy import measure_accuracy
 from benchmarks.measure.command_line import note, relative
+from benchmarks.measure.conditions import this_host
+from benchmarks.measure.hosts import open_target
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.on_target import measure_remote
 from benchmarks.measure.phone_report import report_results
+from benchmarks.measure.plan import FULL, QUICK
 from benchmarks.measure.run import Run, now
 from benchmarks.options import CompareOptions
-from benchmarks.resolve import FromPhone, OnTarget, OnThisMachine, Output, resolve
-from benchmarks.results.files import EXIT_SOME_FAILED, ResultFile, exit_if_failed, sound_results
+from benchmarks.resolve import (
+    command_line,
+    exports,
+    find_rows,
+    page_command,
+    page_of,
+    plan_here,
+    rows_of,
+    run_here,
+    run_on_target,
+)
+from benchmarks.results.files import EXIT_SOME_FAILED, exit_if_failed, sound_results
 from benchmarks.results.rows import CUDA, HERE, AnyResult
 from benchmarks.show.baseline import add_intervals, set_baseline
 from benchmarks.show.groups import Group, collect, newest_order
@@ -35,67 +45,69 @@ def compare(options: CompareOptions) -> None:
     """Do what the options ask for; exit code 1 when a bundle failed or was left out."""
     if not options.report:
         exit_if_failed(measure(options))
-    elif show_results(Output.of(options), options.bundles):
+    elif show_results(options):
         sys.exit(EXIT_SOME_FAILED)
 
 
 def measure(options: CompareOptions) -> list[AnyResult]:
-    """Measure, append the results, print the tables and write the page. Returns this run's results."""
-    work = resolve(options)
-    output = Output.of(options)
-    if isinstance(work, OnThisMachine):
-        return measure_here(work, output).new
-    if isinstance(work, OnTarget):
-        return measure_on_target(work, output).new
-    return import_phone_reports(work, output).new
+    """Measure, append the results, print the tables and write the page. Returns this run's results.
+
+    All inputs are opened and read first, so that a bad one is refused before anything is measured.
+    """
+    if options.phone_report:
+        return import_phone_reports(options)
+    return measure_here(options) if options.target in HERE else measure_on_target(options)
 
 
-def measure_here(work: OnThisMachine, output: Output) -> ResultFile:
-    """Measure on this machine's CPU or GPU, append the results, print the tables and write the page."""
-    run = work.run
+def measure_here(options: CompareOptions) -> list[AnyResult]:
+    """Measure on this machine's CPU or GPU."""
+    host = this_host()  # before this command loads it
+    run = run_here(options)
     for model in run.models:
         if model.error is None:
             measure_accuracy(run, model)
         else:
             run.fail(model, model.error)
-    if work.plan is not None:
-        measure_latency(run, work.plan, work.host)
+    if not options.skip_latency:
+        measure_latency(run, plan_here(options), host)
     groups = compared(results_to_show(run), [model.sha256 for model in run.models])
     bundles = list(dict.fromkeys(model.bundle.path for model in run.models))
     here = [group for group in groups if group.target == run.target]
-    show(output, groups, here, MODEL_VIEWS[output.details], bundles)
-    return run.file
+    show(options, groups, here, MODEL_VIEWS[options.details], bundles)
+    return run.file.new
 
 
-def measure_on_target(work: OnTarget, output: Output) -> ResultFile:
-    """Run the exports on a remote target, append the results, print its tables and write the page."""
-    file = work.run.file
-    measure_remote(work.run, work.target, work.plan)
-    groups = compared(file.all, newest_order(file.all))
-    there = [group for group in groups if group.target == work.target.name]
-    show(output, groups, there, ("arm", "latency") if output.details else ("arm",))
-    return file
+def measure_on_target(options: CompareOptions) -> list[AnyResult]:
+    """Run the exports on a remote target."""
+    target = open_target(options.target)
+    run = run_on_target(options, target)
+    times = not (target.emulated or options.skip_latency)
+    measure_remote(run, target, (QUICK if options.quick else FULL) if times else None)
+    groups = compared(run.file.all, newest_order(run.file.all))
+    there = [group for group in groups if group.target == target.name]
+    show(options, groups, there, ("arm", "latency") if options.details else ("arm",))
+    return run.file.new
 
 
-def import_phone_reports(work: FromPhone, output: Output) -> ResultFile:
-    """Append the results of all reports, print the phone's tables and write the page.
-
-    Nothing is appended when any report is refused.
-    """
-    run = {"command": work.command, "date": now()}
-    results = [result for path in work.reports for result in report_results(path, work.models, run)]
+def import_phone_reports(options: CompareOptions) -> list[AnyResult]:
+    """Append the results of all reports of the app; none when any report is refused."""
+    models = exports(options, "tflite")
+    file = find_rows(options)
+    run = {"command": command_line(options), "date": now()}
+    results = [result for path in options.phone_report for result in report_results(path, models, run)]
     for result in results:
-        work.file.append(result)
-    groups = compared(work.file.all, newest_order(work.file.all))
+        file.append(result)
+    groups = compared(file.all, newest_order(file.all))
     phones = {str(result.machine) for result in results}
     on_phones = [group for group in groups if group.on_phone and group.machine in phones]
-    show(output, groups, on_phones, ("latency",))
-    return work.file
+    show(options, groups, on_phones, ("latency",))
+    return file.new
 
 
 def compared(results: Sequence[AnyResult], order: Sequence[str], baseline: str | None = None) -> list[Group]:
-    """Return the groups of the results, each with a baseline."""
-    set_baseline(results, baseline)
+    """Return the groups of the results, compared with another baseline where one is named."""
+    if baseline is not None:
+        set_baseline(results, baseline)
     return collect(results, order)
 
 
@@ -111,7 +123,7 @@ def results_to_show(run: Run) -> list[AnyResult]:
     ]
 
 
-def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
+def show_results(options: CompareOptions) -> list[str]:
     """Print tables and write the page from existing results. Returns a line about each result or bundle left
     out.
 
@@ -119,14 +131,14 @@ def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
     results, OptionError for a data file that is not the results'; then nothing is written.
     """
     # The page repeats these lines, and shows no absolute path.
-    results, faults = sound_results(Path(relative(output.rows)))
+    results, faults = sound_results(Path(relative(rows_of(options))))
     left_out = [f"left out: {one_line(fault)}" for fault in faults]
-    baseline = None if output.baseline is None else open_model(output.baseline)
+    baseline = None if options.baseline is None else open_model(options.baseline)
     if baseline is not None and all(r.bundle_sha256 != baseline.sha256 for r in results):
         raise BundleError(f"--baseline {_changed(baseline, results)}")
-    if bundles:
-        also = [] if output.baseline is None else [output.baseline]
-        paths = [Path(relative(bundle)) for bundle in (*also, *bundles)]
+    if options.bundles:
+        also = [] if options.baseline is None else [options.baseline]
+        paths = [Path(relative(bundle)) for bundle in (*also, *options.bundles)]
         results, changed = results_of_bundles(results, paths)
         left_out += changed
     groups = compared(results, newest_order(results), baseline.sha256 if baseline else None)
@@ -134,7 +146,7 @@ def show_results(output: Output, bundles: Sequence[Path]) -> list[str]:
     if baseline is not None:
         others = [g for g in here if g.baseline and g.baseline.baseline_sha256 != baseline.sha256]
         left_out += [f"{g.data} on {g.target}: still compared with {g.baseline_name}" for g in others]
-    show(output, groups, here, MODEL_VIEWS[output.details], bundles, left_out)
+    show(options, groups, here, MODEL_VIEWS[options.details], options.bundles, left_out)
     return left_out
 
 
@@ -179,7 +191,7 @@ def _changed(bundle: Bundle, results: Sequence[AnyResult]) -> str:
 
 
 def show(
-    output: Output,
+    options: CompareOptions,
     groups: Sequence[Group],
     printed: Sequence[Group],
     views: Sequence[str],
@@ -190,16 +202,17 @@ def show(
 
     `bundles` are those that the groups are limited to.
     """
-    kept, missing = read_kept(output.data, Path(relative(output.rows)), groups)
+    rows, page, command = rows_of(options), page_of(options), page_command(options, bundles)
+    kept, missing = read_kept(options.data, Path(relative(rows)), groups)
     if kept is not None:
         add_intervals(groups, kept)
     notices = [*left_out, *missing]
     for notice in notices:
         note(notice)
-    write_report(output.page, Page(groups, kept, notices, output.command(bundles)))
+    write_report(page, Page(groups, kept, notices, command))
     for view in views:
         for table in view_tables(printed, view):
             print(as_text(table))
-    print(f"rows: {output.rows}\nreport: {output.page}")
+    print(f"rows: {rows}\nreport: {page}")
     if views == MODEL_VIEWS[False]:
-        print(f"all columns and settings: {output.command(bundles)} --details")
+        print(f"all columns and settings: {command} --details")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import tyro
 
-from benchmarks.results.rows import CPU, CUDA, PADDED, QEMU, SSH, UNPADDED
+from benchmarks.results.rows import CPU, CUDA, HERE, PADDED, QEMU, SSH, UNPADDED
 from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.help import Expert
@@ -16,6 +16,10 @@ from qa.runtime.runtimes import available_cores
 MIN_LENGTH = 32  # tokens of the shortest windows worth cutting
 TIMING = ("quick", "lengths", "threads", "batch")
 MEASURING = (*TIMING, "toolchains", "skip_latency")
+TARGETS = (
+    "cpu, cuda, ssh:USER@HOST, qemu:CPU or qemu:CPU/litert-1.4.0, such as ssh:pi@raspberrypi.local or "
+    "qemu:neoverse-n1"
+)
 # Options that have no meaning on a target, or with a flag that measures nothing on this machine.
 REFUSED = {
     CPU: ("questions",),
@@ -82,8 +86,7 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         self._check_values()
-        kind = QEMU if self.target.startswith(QEMU) else SSH
-        flag, refused = f"--target {self.target}", REFUSED.get(self.target, REFUSED[kind])
+        flag, refused = f"--target {self.target}", REFUSED[self._kind_of_target()]
         if self.skip_latency:
             self._refuse("--skip-latency", REFUSED["--skip-latency"])
         if self.phone_report:
@@ -91,6 +94,13 @@ class CompareOptions:
         if self.report:
             flag, refused = "--report", REFUSED["--report"]
         self._refuse(flag, refused)
+
+    def _kind_of_target(self) -> str:
+        """Return CPU, CUDA, SSH or QEMU. OptionError for another target."""
+        remote = [kind for kind in (SSH, QEMU) if self.target.startswith(kind) and self.target != kind]
+        kinds = [self.target] if self.target in HERE else remote
+        check_option(len(kinds) == 1, "--target", self.target, TARGETS)
+        return kinds[0]
 
     def _refuse(self, flag: str, names: Sequence[str]) -> None:
         for name in changed(self, names):

@@ -1,21 +1,21 @@
 """Measurements of a comparison, by its options: on this machine, on a remote target, or on a phone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.command_line import command_line_of
-from benchmarks.measure.conditions import Host, this_host
+from benchmarks.measure.command_line import command_line_of, note
+from benchmarks.measure.conditions import this_host
 from benchmarks.measure.cuda import gpu, gpu_models
-from benchmarks.measure.hosts import QemuTarget, SshTarget, open_target
+from benchmarks.measure.hosts import Target
 from benchmarks.measure.models import DEMO, choose_baseline, find_models, n_ancestors, toolchain_models
 from benchmarks.measure.on_target import EMULATED_QUESTIONS
 from benchmarks.measure.plan import FULL, QUICK, Plan, Setting
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import ResultFile
-from benchmarks.results.rows import CPU, CUDA, HERE, Data, Machine
+from benchmarks.results.rows import CPU, CUDA, PADDED, Data, Machine
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import check_new_file, check_not_an_input, file_sha256
@@ -26,87 +26,38 @@ from qa.data.squad import Example, read_squad
 from qa.runtime.runtimes import available_cores
 
 
-@dataclass(frozen=True)
-class Output:
-    """Files of the results and of their page."""
-
-    rows: Path
-    """File of the results."""
-    page: Path
-    """File of the page."""
-    data: str
-    """Questions, as they were named."""
-    named_page: bool = False
-    """True where the page's name was given."""
-    baseline: Path | None = None
-    """Bundle that existing results are compared with; None for the baseline that they name."""
-    details: bool = False
-    """True to print all columns and a line for each setting."""
-
-    @classmethod
-    def of(cls, options: CompareOptions) -> "Output":
-        """Return where the options say; neither file need exist. OptionError when the page is an input."""
-        beside = output_beside(options.bundles[0], "rows") if options.bundles else DEMO / "rows"
-        rows = options.rows or beside.with_name("rows.jsonl")
-        page = options.page or rows.parent / "report.html"
-        check_not_an_input(page, "--page", [rows, Path(options.data)])
-        baseline = options.baseline if options.report else None
-        return cls(rows, page, options.data, options.page is not None, baseline, options.details)
-
-    def command(self, bundles: Sequence[Path]) -> str:
-        """Return the command that writes the page of these bundles again."""
-        page = self.page if self.named_page else None
-        options = CompareOptions(tuple(bundles), self.data, self.baseline, self.rows, report=True, page=page)
-        return command_line(options)
+def rows_of(options: CompareOptions) -> Path:
+    """Return the file of the results; it need not exist."""
+    beside = output_beside(options.bundles[0], "rows") if options.bundles else DEMO / "rows"
+    return options.rows or beside.with_name("rows.jsonl")
 
 
-@dataclass(frozen=True)
-class OnThisMachine:
-    """Models to measure on this machine's CPU or GPU."""
-
-    run: Run
-    plan: Plan | None
-    """Lengths and rounds to time; None for accuracy only."""
-    host: Host
-    """This machine before the command loads it."""
+def page_of(options: CompareOptions) -> Path:
+    """Return the file of the page. OptionError when it is an input."""
+    rows = rows_of(options)
+    page = options.page or rows.parent / "report.html"
+    check_not_an_input(page, "--page", [rows, Path(options.data)])
+    return page
 
 
-@dataclass(frozen=True)
-class OnTarget:
-    """Exports to measure on a remote target."""
-
-    run: Run
-    target: SshTarget | QemuTarget
-    plan: Plan | None
-    """Lengths and rounds to time; None for accuracy only."""
+def page_command(options: CompareOptions, bundles: Sequence[Path]) -> str:
+    """Return the command that writes the page of these bundles again."""
+    baseline = options.baseline if options.report else None
+    given = (tuple(bundles), options.data, baseline, rows_of(options))
+    return command_line(CompareOptions(*given, report=True, page=options.page))
 
 
-@dataclass(frozen=True)
-class FromPhone:
-    """Reports of the app to import."""
+def plan_here(options: CompareOptions) -> Plan:
+    """Return the lengths, threads and rounds to time on this machine."""
+    all_cores = (available_cores(),) if options.target == CPU else ()
+    threads = options.threads or tuple(sorted({1, *all_cores}))
+    lengths: list[Any] = [int(text) if text.isdecimal() else text for text in options.lengths]
+    settings = tuple(Setting(each, batch) for batch in options.batch for each in lengths)
+    return replace(QUICK if options.quick else FULL, settings=settings, threads=threads)
 
-    models: Sequence[ModelUnderTest]
-    reports: Sequence[Path]
-    file: ResultFile
-    command: str
 
-
-def resolve(options: CompareOptions) -> OnThisMachine | OnTarget | FromPhone:
-    """Open and read all inputs, so that a bad one is refused before anything is measured."""
-    host = this_host()  # before this command loads it
-    plan = QUICK if options.quick else FULL
-    if options.phone_report:
-        models = exports(options, "tflite")
-        return FromPhone(models, options.phone_report, find_rows(options), command_line(options))
-    if options.target in HERE:
-        run = run_here(options)
-        all_cores = (available_cores(),) if options.target == CPU else ()
-        threads = options.threads or tuple(sorted({1, *all_cores}))
-        lengths: list[Any] = [int(text) if text.isdecimal() else text for text in options.lengths]
-        settings = tuple(Setting(each, batch) for batch in options.batch for each in lengths)
-        plan = replace(plan, settings=settings, threads=threads)
-        return OnThisMachine(run, None if options.skip_latency else plan, host)
-    target = open_target(options.target)
+def run_on_target(options: CompareOptions, target: Target) -> Run:
+    """Return the run of the exports on a remote target."""
     models = exports(options)
     data, questions = read_data(options.data)
     let_all_answer(models, questions)
@@ -114,15 +65,13 @@ def resolve(options: CompareOptions) -> OnThisMachine | OnTarget | FromPhone:
     examples = [questions[i] for i in evenly(len(questions), n)]
     not_known_yet = Machine(target.name)
     file = find_rows(options)
-    run = Run(file, examples, data, models, target.name, not_known_yet, command_line(options))
-    times = not (target.emulated or options.skip_latency)
-    return OnTarget(run, target, plan if times else None)
+    return Run(file, examples, data, models, target.name, not_known_yet, command_line(options))
 
 
 def exports(options: CompareOptions, format: str | None = None) -> list[ModelUnderTest]:
     """Return the exports among the bundles, of one format where it is named. BundleError without any."""
-    models = [m for m in find_models(options.bundles) if m.bundle.format != "pytorch"]
-    models = [m for m in models if format in (None, m.bundle.format)]
+    found = find_models(options.bundles)
+    models = [m for m in found if m.bundle.format != "pytorch" and format in (None, m.bundle.format)]
     if not models and format:
         raise BundleError(
             "--phone-report: none of the bundles is a TFLite export; name the one whose model.tflite is on "
@@ -133,6 +82,10 @@ def exports(options: CompareOptions, format: str | None = None) -> list[ModelUnd
             f"--target {options.target}: none of the bundles is an export; name one that export.tflite or "
             "export.onnx made"
         )
+    if options.bundles and format is None:
+        for model in found:
+            if model.bundle.format == "pytorch":
+                note(f"{model.name}: skipped, --target {options.target} computes exports only")
     return models
 
 
@@ -167,12 +120,15 @@ def let_all_answer(models: Sequence[ModelUnderTest], questions: Sequence[Example
 
 
 def check_lengths(chosen: Sequence[str], models: Sequence[ModelUnderTest]) -> None:
-    """Raise OptionError when a model has no windows of a length that is to be timed."""
+    """Raise OptionError when a model has no windows of a length that is to be timed, or has one twice."""
     for lengths in map(int, filter(str.isdecimal, chosen)):
         for model in models:
             longest = model.bundle.settings.max_length
             accepted = f"at most {longest}, as long as windows of {model.name} are"
             check_option(lengths <= longest, "--lengths", lengths, accepted)
+            is_named_twice = PADDED in chosen and lengths == longest
+            accepted = f"{PADDED} or {longest}, which are the same for {model.name}"
+            check_option(not is_named_twice, "--lengths", " ".join(chosen), accepted)
 
 
 def check_names(models: Sequence[ModelUnderTest]) -> None:
@@ -198,4 +154,5 @@ def find_rows(options: CompareOptions) -> ResultFile:
     """Open the file of results. OptionError when it or the page could not be written at the end."""
     if options.page is not None:
         check_new_file(options.page, "--page")
-    return ResultFile(Output.of(options).rows)  # a page that is an input is refused now, not after hours
+    page_of(options)  # one that is an input is refused now, not after hours
+    return ResultFile(rows_of(options))

@@ -8,6 +8,7 @@
 
     python -m benchmarks.table benchmarks/results/flagship.jsonl \\
         benchmarks/results/flagship-arm64-qemu.jsonl --view card
+    python -m benchmarks.table benchmarks/results/flagship.jsonl --reliability reliability.svg
 
 The fourth command replaces the text between <!-- results:begin x86 --> and <!-- results:end x86 --> in
 that file.
@@ -21,6 +22,7 @@ import tyro
 from benchmarks.results.files import results_of
 from benchmarks.results.rows import Data
 from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.model_plots import write_latency_plot, write_reliability
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables
 from benchmarks.show.waterfall import write_waterfall
@@ -60,11 +62,15 @@ class TableOptions:
     """SVG file to draw F1 against latency into."""
     steps: Path | None = None
     """SVG file to draw latency and size into, a bar for each model, in the order of --models."""
+    reliability: Path | None = None
+    """SVG file to draw reliability into: how often results of each probability were right, a plot for each
+    calibrated model and data file."""
 
     def __post_init__(self) -> None:
         check_choice("--view", self.view, VIEWS)
         check_option(len(self.rows) > 0, "rows", "none", "at least one file")
-        for flag, drawing in (("--plot", self.plot), ("--steps", self.steps)):
+        for name in ("plot", "steps", "reliability"):
+            flag, drawing = f"--{name}", getattr(self, name)
             if drawing is not None:
                 check_writable(drawing, flag)
                 check_not_an_input(drawing, flag, self.rows)
@@ -84,9 +90,9 @@ def print_tables(options: TableOptions) -> str:
         hint = HINTS.get(options.view, "; use --view latency for results of a phone" if on_phone else "")
         raise OptionError(f"{' '.join(map(str, options.rows))}: has no results for the view {view}{hint}")
     if options.plot is not None:
-        from benchmarks.show.model_plots import write_latency_plot
-
         write_latency_plot(groups, options.plot)
+    if options.reliability is not None:
+        write_reliability(groups, options.reliability)
     if options.steps is not None:
         write_waterfall(groups, options.models, options.steps)
     return show(tables, options.write, options.name or options.view)

@@ -2,6 +2,7 @@
 
     benchmarks/measure/arm64_python.sh
     python recipes/arm_functions.py models/student-tflite-int8 neoverse-n1 170
+    python recipes/arm_functions.py models/student-tflite-int8 neoverse-n1/litert-1.4.0 170
 
 The third argument is the window's length in tokens. It needs nm and readelf of binutils. A function without a
 symbol of its own counts for the symbol before it.
@@ -102,7 +103,8 @@ def main(bundle: str, cpu: str, tokens: str) -> None:
     target = QemuTarget(QEMU + cpu)
     with tempfile.TemporaryDirectory() as folder:
         marks, blocks, maps = (Path(folder) / name for name in ("marks", "blocks", "maps"))
-        environment = {**os.environ, "ICOUNT_FILE": str(marks), "ICOUNT_BLOCKS": str(blocks)}
+        counting = {"ICOUNT_FILE": str(marks), "ICOUNT_BLOCKS": str(blocks), "LITERT": target.litert}
+        environment = os.environ | counting
         weights = str(open_bundle(Path(bundle)).weights.absolute())
         command = [
             str(SETUP.absolute() / "python-arm64"),

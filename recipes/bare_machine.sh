@@ -5,8 +5,7 @@
 #
 # That Python, python3, needs torch, transformers, accelerate, safetensors, numpy and, for the pictures of the page,
 # matplotlib. What it lacks otherwise is in the wheels. Download them for its version on another machine:
-#   pip download --no-deps --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 --dest WHEELS \
-#     msgspec 'tyro<1' shtab docstring-parser typeguard
+#   pip download --only-binary :all: --python-version 3.12 --platform manylinux2014_x86_64 --dest WHEELS msgspec 'tyro<1'
 # LiteRT is not needed to train, nor to measure on a GPU. Exports need it.
 set -eu
 
@@ -16,6 +15,7 @@ set -eu
 set -- "$1"/*.whl
 [ -e "$1" ] || { echo "error: ${1%/*}: has no wheels; download them as the first lines of $0 say" >&2; exit 2; }
 
+trap 'rm -rf .venv' EXIT # unless all of it works
 for wheel; do
   python3 -m zipfile -e "$wheel" .venv/wheels
 done
@@ -26,5 +26,6 @@ export PYTHONPATH="$PWD:$PWD/.venv/wheels"
 exec python3 "\$@"
 END
 chmod +x .venv/bin/python
-.venv/bin/python -c 'import accelerate, matplotlib, safetensors, torch, transformers, qa.base.commands, benchmarks.results.rows
+.venv/bin/python -c 'import accelerate, matplotlib, safetensors, torch, transformers, benchmarks.options, benchmarks.results.rows
 print(f"torch {torch.__version__}, transformers {transformers.__version__}, GPUs: {torch.cuda.device_count()}")'
+trap - EXIT

@@ -4,7 +4,8 @@
 #   make -j3 -f recipes/gpu.mk rows DEV=... TRAIN=... LARGE=runs/teacher-large
 #
 # Makes: in $(OUT) results in rows.jsonl, and their tables.
-# Takes: an estimated eight minutes on a server's GPU with -j3, which scores three models at once. A stopped run continues.
+# Takes: an estimated eight minutes on a server's GPU with -j3, which scores three models at once. A stopped run continues,
+#   but finished times are measured again.
 # Needs: a GPU that PyTorch sees; make install, or recipes/bare_machine.sh on a machine without a network. There,
 #   docs/benchmarking.md says what must travel. TARGET=cpu runs the same without a GPU: scores and times in
 #   fp32, training in bf16.

@@ -6,7 +6,8 @@
 #
 # Makes: in $(OUT) a model with random weights of each encoder and head, its exports, and the student's; results in rows.jsonl.
 #   Random weights say all about size and time, and nothing about answers.
-# Takes: on two cores with AMX 14 minutes for `make -j2 -f recipes/sizes.mk models`, then 23 for `rows`. A stopped run continues.
+# Takes: on two cores with AMX 14 minutes for `make -j2 -f recipes/sizes.mk models`, then 23 for `rows`. A stopped run continues,
+#   but finished comparisons are timed again.
 # Needs: make install, and an idle machine while `rows` measures times.
 
 OUT ?= runs/sizes

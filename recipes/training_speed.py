@@ -21,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing import get_context
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,7 +41,7 @@ from benchmarks.measure.worker import resident_mb
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
 from benchmarks.results.stats import MIN_ROUNDS
-from benchmarks.show.tables import UNKNOWN, as_text, number, text_table
+from benchmarks.show.tables import UNKNOWN, Column, as_text, make_table, number
 from distill.student import set_attention_dropout, student_from_layers
 from distill.training.batches import to_tensors
 from distill.training.objectives import Distillation, supervised
@@ -227,10 +228,9 @@ def measure(config: SpeedOptions, name: str) -> Speed:
     return config.batch_size * config.steps / seconds, peak
 
 
-def in_turns(config: SpeedOptions) -> tuple[dict[str, list[Speed]], dict[str, str]]:
-    """Measure all rounds, each case in a fresh process. Return the speeds, and why the other cases failed."""
-    speeds: dict[str, list[Speed]] = {name: [] for name in config.cases}
-    failed: dict[str, str] = {}
+def in_turns(config: SpeedOptions, speeds: dict[str, list[Speed]], failed: dict[str, str]) -> None:
+    """Measure all rounds, each case in a fresh process. Add speeds, and why other cases failed."""
+    speeds |= {name: [] for name in config.cases}
     for number_of_round in range(1, config.rounds + 1):
         for name in list(speeds):
             with ProcessPoolExecutor(1, get_context("spawn")) as process:
@@ -240,7 +240,13 @@ def in_turns(config: SpeedOptions) -> tuple[dict[str, list[Speed]], dict[str, st
                 except Exception as error:  # the other cases go on
                     failed[name] = one_line(error)
                     del speeds[name]
-    return speeds, failed
+
+
+def whole_rounds(speeds: Mapping[str, list[Speed]]) -> dict[str, list[Speed]]:
+    """Return the rounds that all cases have finished; in a first round, the cases that have."""
+    begun = {name: measured for name, measured in speeds.items() if measured}
+    n_rounds = min(map(len, begun.values()), default=0)
+    return {name: measured[:n_rounds] for name, measured in begun.items()}
 
 
 def place() -> tuple[str, Machine]:
@@ -279,13 +285,25 @@ def results(config: SpeedOptions, bundle: Bundle, speeds: Mapping[str, list[Spee
 
 
 def main(config: SpeedOptions) -> None:
-    """Measure, append the results, and print the table; exit code 1 when a case failed."""
+    """Measure, append the results, and print the table, also of an interrupted run; exit code 1 when a case
+    failed.
+    """
     file = ResultFile(config.rows) if config.rows else None
     bundle = open_model(config.teacher, format="pytorch")
     student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers)  # refuses too many
     chosen_windows(config, bundle)
     other = OtherLoad()
-    speeds, failed = in_turns(config)
+    all_speeds: dict[str, list[Speed]] = {}
+    failed: dict[str, str] = {}
+    interrupt = None
+    try:
+        in_turns(config, all_speeds, failed)
+    except KeyboardInterrupt as stop:
+        if not any(all_speeds.values()):
+            raise
+        interrupt = stop
+    speeds = whole_rounds(all_speeds)
+    n_rounds = max(map(len, speeds.values()), default=0)
     if file:
         for result in results(config, bundle, speeds):
             file.append(result)
@@ -296,22 +314,25 @@ def main(config: SpeedOptions) -> None:
         ratio = None
         if case.over in rounds:
             ratios = windows_per_s / rounds[case.over]
-            ratio = interval(ratios) if config.rounds >= MIN_ROUNDS else float(ratios.mean())
+            ratio = interval(ratios) if n_rounds >= MIN_ROUNDS else float(ratios.mean())
         length = str(bundle.settings.max_length) if case.padded else "batch's longest"
         figures = [f"{case.attention_dropout:g}", number(float(np.median(windows_per_s)), ".1f")]
-        figures += [number(ratio, unit="x"), number(speeds[name][-1][1], ",.0f")]
+        figures += [number(ratio, unit="x"), number(max(peak for _, peak in speeds[name]), ",.0f")]
         cells.append([name, case.loss, length, case.over or UNKNOWN, *figures])
     footnotes = [
         f"{config.student_layers} layers of {config.teacher.name}, {config.precision}, batch "
-        f"{config.batch_size}, rounds in turns: {config.rounds}, timed steps in each: {config.steps}",
+        f"{config.batch_size}, rounds in turns: {n_rounds}, timed steps in each: {config.steps}",
         "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
         f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
-        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores() or 0:.1f} cores busy",
+        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores():.1f} cores busy",
         f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
         *(f"{name} failed: {why}" for name, why in failed.items()),
     ]
     headings = ["case", "loss", "padded to", "over", "attention dropout", "windows/s", "x", "peak MB"]
-    print(as_text(text_table(f"Training, {config.data}", headings, cells, footnotes, n_left=4)), end="")
+    columns = [Column(text, itemgetter(at), None if at < 4 else "") for at, text in enumerate(headings)]
+    print(as_text(make_table(f"Training, {config.data}", columns, cells, footnotes)), end="")
+    if interrupt is not None:
+        raise interrupt
     sys.exit(bool(failed))
 
 

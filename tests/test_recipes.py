@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 from itertools import pairwise, product
@@ -20,6 +21,7 @@ from places import ROOT
 from recipe_scripts import script_of
 from transformers import BertConfig
 
+from benchmarks.measure import hosts
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 
@@ -271,6 +273,23 @@ def test_a_bundle_gets_windows_of_another_length_and_keeps_its_weights(make_bund
         script.main(parent.path, 10_000, tmp_path / "longer")
 
 
+def test_instructions_are_counted_in_the_litert_of_the_target(tmp_path, monkeypatch):
+    """A stand-in for the emulator tells which LiteRT it is to use, and fails."""
+    script = script_of("arm_functions")
+    setup = tmp_path / "arm64"
+    for folder in ("cpus/neoverse-n1", "litert-1.4.0"):
+        (setup / folder).mkdir(parents=True)
+    (setup / "versions.txt").write_text("QEMU 1:7.2\n")
+    (setup / "python-arm64").write_text(f'#!/bin/sh\nprintf "%s" "$LITERT" > {tmp_path}/asked\nexit 1\n')
+    (setup / "python-arm64").chmod(0o755)
+    monkeypatch.setattr(script, "SETUP", setup)
+    monkeypatch.setattr(hosts, "SETUP", setup)
+    for target, litert in (("neoverse-n1", ""), ("neoverse-n1/litert-1.4.0", "1.4.0")):
+        with pytest.raises(OptionError, match=f"no window of 170 tokens ran on {target}"):
+            script.main(str(ROOT / "models" / "student-tflite-int8"), target, "170")
+        assert (tmp_path / "asked").read_text() == litert
+
+
 def test_a_random_encoder_is_whole_or_not_there(tmp_path, monkeypatch):
     script = script_of("random_encoder")
     size = BertConfig(num_hidden_layers=1, hidden_size=8, num_attention_heads=1, intermediate_size=8)
@@ -294,6 +313,25 @@ def test_a_folder_without_wheels_is_named_in_one_line(tmp_path):
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"error: {folder}: ")
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (2, [folder.name])
+
+
+def test_a_machine_that_lacks_something_gets_no_python(tmp_path):
+    """Its Python has the standard library, and the wheel of a package that is none of those needed."""
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    with zipfile.ZipFile(wheels / "some-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("some/__init__.py", "")
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -S -s "$@"\n')
+    python.chmod(0o755)
+    done = run(
+        tmp_path,
+        ["env", f"PATH={python.parent}:{os.environ['PATH']}", ROOT / "recipes/bare_machine.sh", wheels],
+    )
+    assert done.returncode == 1
+    assert "No module named" in done.stderr
+    assert not (tmp_path / ".venv").exists()
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
-from benchmarks.results.rows import CPU, Accuracy, Runtime
+from benchmarks.results.rows import CPU, Accuracy, Result, Runtime, Scores
 from qa.base.files import write_whole
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
-from qa.data.metrics import question_scores, scores_by_question
+from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
@@ -32,26 +32,7 @@ from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
 
 Answers = dict[str, str]
-SCORES = (
-    "n",
-    "n_windows",
-    "exact",
-    "f1",
-    "by_category",
-    "calibration_error",
-    "uncalibrated_calibration_error",
-    "reliability",
-    "uncalibrated_reliability",
-    "null_threshold",
-    "HasAns_exact",
-    "HasAns_f1",
-    "HasAns_total",
-    "NoAns_exact",
-    "NoAns_f1",
-    "NoAns_total",
-    "best_f1",
-    "best_f1_thresh",
-)
+SCORES = set(Scores.__struct_fields__) - set(Result.__struct_fields__)
 
 
 def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
@@ -142,12 +123,10 @@ def evaluate(
 
 def category_scores(examples: Sequence[Example], answers: Answers) -> dict[str, dict[str, float]]:
     """Return exact, f1 (percent) and total of each category of the questions, where they have categories."""
-    names = sorted({e.category for e in examples if e.category is not None})
     scores = {}
-    for name in names:
-        pairs = np.array([question_scores(e, answers[e.id]) for e in examples if e.category == name])
-        exact, f1 = 100 * pairs.mean(axis=0)
-        scores[name] = {"exact": float(exact), "f1": float(f1), "total": len(pairs)}
+    for name in sorted({e.category for e in examples if e.category is not None}):
+        found = evaluate_predictions([e for e in examples if e.category == name], answers)
+        scores[name] = {key: found[key] for key in ("exact", "f1", "total")}
     return scores
 
 
@@ -156,7 +135,7 @@ def score_fields(scores: Mapping[str, Any], null_threshold: float | None) -> dic
     scores = {**scores, "n": scores["total"], "null_threshold": null_threshold}
     if "NoAns_total" not in scores:  # the HasAns_ scores would repeat exact and f1
         scores = {name: value for name, value in scores.items() if not name.startswith(("HasAns", "best"))}
-    return {name: scores[name] for name in SCORES if name in scores}
+    return {name: value for name, value in scores.items() if name in SCORES}
 
 
 def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: str = CPU) -> Path:

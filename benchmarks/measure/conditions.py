@@ -5,12 +5,12 @@ import platform
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.worker import system_information
 from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import BUSY, Machine
+from qa.base.errors import PocketQAError
 
 IDLE_LOAD = 0.3  # load average per core above which a machine is not idle
 # Instruction sets that decide how fast int8 and half precision are, as /proc/cpuinfo names them.
@@ -45,8 +45,9 @@ class Host:
         return len(self.system["usable_cores"])
 
     def cores_for(self, threads: int) -> list[int]:
-        """Return the cores for a process with this many threads: the last ones, as the first serves
-        interrupts.
+        """Return the cores for a process with this many threads: the last ones.
+
+        They are the fastest; among cores that are alike, the first serves interrupts.
         """
         return list(self.system["usable_cores"][-threads:])
 
@@ -61,8 +62,10 @@ class Host:
         Of another machine only the load of the last minute is known. Here that includes this process's own
         work, so the current load by others is measured instead.
         """
-        busy = busy_now() if self.here else None
-        if busy is not None:
+        if self.here:
+            others = OtherLoad()
+            time.sleep(1.0)
+            busy = others.cores()
             return f"other processes keep {busy:.1f} cores busy" if busy >= BUSY else None
         load = self.system.get("load_average")
         return f"load {load}" if load is not None and load > IDLE_LOAD * self.n_cores else None
@@ -104,17 +107,16 @@ def useful_flags(cpuinfo: str) -> tuple[str, ...]:
     return tuple(flag for flag in USEFUL_FLAGS if flag in flags)
 
 
-def busy_seconds() -> float | None:
-    """Return the CPU seconds all processes (and the host, as steal) used since start-up; None without
-    /proc/stat.
-    """
-    path = Path("/proc/stat")
-    if not path.is_file():
-        return None
-    ticks = [int(word) for word in path.read_text(encoding="ascii").splitlines()[0].split()[1:9]]
-    idle = ticks[3]
-    waiting = ticks[4]
-    return (sum(ticks) - idle - waiting) / os.sysconf("SC_CLK_TCK")
+def busy_seconds() -> float:
+    """Return the CPU seconds all processes (and the host, as steal) used since start-up."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _idle, _waiting, *others = map(int, file.readline().split()[1:9])
+    except OSError as error:
+        raise PocketQAError(
+            f"/proc/stat: {error.strerror}; measure times on Linux, or only scores with --skip-latency"
+        ) from None
+    return (user + nice + system + sum(others)) / os.sysconf("SC_CLK_TCK")
 
 
 class OtherLoad:
@@ -128,23 +130,12 @@ class OtherLoad:
         self._began = time.perf_counter()
         self._before = self._seconds()
 
-    def _seconds(self) -> float | None:
+    def _seconds(self) -> float:
         """Return the CPU seconds of all others so far."""
-        of_all = busy_seconds()
         own = sum(os.times()[:4]) + sum(worker.cpu_seconds() for worker in self._workers)
-        return None if of_all is None else of_all - own
+        return busy_seconds() - own
 
-    def cores(self) -> float | None:
-        """Return the number of cores; None where the system does not tell."""
+    def cores(self) -> float:
+        """Return the number of cores."""
         seconds = time.perf_counter() - self._began
-        now = self._seconds()
-        if now is None or self._before is None or not seconds:
-            return None
-        return round(max(0.0, now - self._before) / seconds, 2)
-
-
-def busy_now() -> float | None:
-    """Measure for a second how many cores other processes keep busy; None where the system does not tell."""
-    others = OtherLoad()
-    time.sleep(1.0)
-    return others.cores()
+        return round(max(0.0, self._seconds() - self._before) / seconds, 2)

@@ -43,7 +43,9 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
     for model in models:
         bundle = model.bundle
         if bundle.format == "pytorch":
-            on_gpu += [_in_precision(model, precision) for precision in PRECISIONS]
+            half_bytes = _half_bytes(QAModel.from_pretrained(bundle.path))
+            on_gpu.append(_in_precision(model, "fp32"))  # in whatever precision the weights are stored
+            on_gpu += [_in_precision(model, half, half_bytes) for half in PRECISIONS if half != "fp32"]
         elif bundle.format == "onnx" and bundle.precision in PRECISIONS and onnx_has_cuda():
             on_gpu.append(_in_precision(model, bundle.precision))
         else:
@@ -56,24 +58,22 @@ def gpu_models(models: Sequence[ModelUnderTest]) -> list[ModelUnderTest]:
     return on_gpu
 
 
-def _in_precision(model: ModelUnderTest, precision: str) -> ModelUnderTest:
-    """Return a bundle in a precision; in another than the bundle's own it is another model."""
-    bundle = model.bundle
-    deployment = on_this_machine(bundle.weights, "benchmarks.measure.cuda_adapter", precision=precision)
+def _in_precision(model: ModelUnderTest, precision: str, half_bytes: int | None = None) -> ModelUnderTest:
+    """Return a bundle in a precision; in half precision it is another model, of that size."""
+    deployment = on_this_machine(model.bundle.weights, "benchmarks.measure.cuda_adapter", precision=precision)
     metadata = dict(model.metadata)
-    # PyTorch computes in fp32 in whatever precision the weights are stored.
-    if precision != ("fp32" if bundle.format == "pytorch" else bundle.precision):
+    if half_bytes is not None:
         metadata |= {
             "model": f"{model.name}-{precision}",
             "precision": precision,
             "parent_sha256": model.sha256,
             "bundle_sha256": sha256_of(model.sha256, precision),
-            "size_bytes": _size_bytes(QAModel.from_pretrained(bundle.path), 4 if precision == "fp32" else 2),
+            "size_bytes": half_bytes,
         }
     return replace(model, metadata=metadata, deployment=deployment, in_process=False)
 
 
-def _size_bytes(model: QAModel, bytes_per_parameter: int) -> int:
-    """Return the size of the weights in memory; codes of an embedding table keep their size."""
+def _half_bytes(model: QAModel) -> int:
+    """Return the size of the weights in half precision; codes of an embedding table keep their size."""
     codes = sum(buffer.nbytes for buffer in model.state_dict().values() if not buffer.is_floating_point())
-    return sum(p.numel() for p in model.parameters()) * bytes_per_parameter + codes
+    return 2 * sum(p.numel() for p in model.parameters()) + codes

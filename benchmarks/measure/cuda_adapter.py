@@ -25,9 +25,7 @@ def import_libraries(path: Path) -> None:
 def load(path: Path, threads: int, precision: str) -> Model:
     """Load weights on the first GPU. `precision` is for PyTorch; an ONNX file has its own."""
     if runtime_of(path) is TorchRuntime:
-        model = load_pytorch(path, threads, precision, "cuda")
-        peak_memory_mb()  # forgets the peak of loading, which is in fp32
-        return model
+        return load_pytorch(path, threads, precision, "cuda")
     runtime = OnnxRuntime(path, threads, "CUDAExecutionProvider")
     package = (runtime.package, runtime.version, "CUDA")
     # ONNX Runtime does not tell how much of the GPU's memory it uses.

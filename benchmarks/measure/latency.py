@@ -77,11 +77,14 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
         if host.here:
             metrics = {**metrics, "other_load": other_load, **_around(run, timing)}
         for setting in plan.settings:
-            if (model.sha256, setting) in missing:
+            if (model.sha256, setting) in missing and setting not in timing.failed:
                 figures = latency_figures(timing.turns[setting], setting, plan)
                 lengths = setting.for_model(model.bundle.settings)
                 shared = {**run.common(model), **conditions, **metrics}
                 run.file.append(Latency(**shared, lengths=lengths, batch=setting.batch, **figures))
+        if timing.failed:
+            failed = (f"lengths {s.lengths}, batch {s.batch}: {why}" for s, why in timing.failed.items())
+            run.fail(model, "; ".join(failed), threads=threads)
 
 
 def window_settings(settings: QASettings, lengths: Lengths) -> QASettings:

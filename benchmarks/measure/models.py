@@ -15,7 +15,7 @@ from benchmarks.results.rows import TOOLCHAIN_STAGE
 from benchmarks.toolchains.build import ToolchainError, build
 from benchmarks.toolchains.registry import TOOLCHAINS
 from qa.base.cli import one_line
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, UnsupportedExport
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, Bundle, open_bundle
 from qa.bundles.card import embedding_form
@@ -36,7 +36,6 @@ def bundle_metadata(bundle: Bundle, name: str) -> dict[str, Any]:
     return {
         "model": name,
         "bundle_sha256": bundle.sha256,
-        "settings_sha256": bundle.settings_sha256,
         "parent_sha256": bundle.manifest.parent and bundle.manifest.parent.sha256,
         "stage": bundle.manifest.stage,
         "precision": bundle.precision,
@@ -79,13 +78,6 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
     if not opened:
         raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
     bundles = list({bundle.sha256: bundle for bundle in reversed(opened)}.values())[::-1]
-    for bundle in bundles:
-        try:
-            str(bundle.path.resolve()).encode()
-        except UnicodeEncodeError:
-            raise BundleError(
-                f"{str(bundle.path)!r}: not valid UTF-8, which results require; rename the folder"
-            ) from None
     names = display_names([bundle.path for bundle in bundles])
     return [
         ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))
@@ -153,8 +145,9 @@ def toolchain_models(student: ModelUnderTest) -> list[ModelUnderTest]:
             note(f"{model.name}: building, unless it is kept from an earlier run")
             try:
                 built = build(toolchain, bundle, calibration, TOOLCHAINS_FOLDER / bundle.sha256[:16])
-            except ToolchainError as error:
+            except (ToolchainError, UnsupportedExport) as error:
                 model.error = one_line(error)
+                model.unsupported = isinstance(error, UnsupportedExport)
                 continue
             paths = [path for path in sorted(built.path.rglob("*")) if path.is_file()]
             files = {str(path.relative_to(built.path)): file_sha256(path) for path in paths}

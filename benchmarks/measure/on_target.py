@@ -53,7 +53,8 @@ def measure_remote(run: Run, target: Target, plan: Plan | None) -> None:
     """Append each model's answers on a target, unless the results have them; with a plan, then time all in
     turns.
 
-    A failed model is a result of its own. A stopped run continues where it was.
+    A failed model is a result of its own. A stopped run continues behind the last whole model, or the last
+    round of times.
     """
     hosts = []
     with ExitStack() as deployments:  # each model stays there until all have been timed
@@ -87,9 +88,9 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
             if result != known or run.failed_since(known):  # the baseline was measured later, or it failed
                 run.file.append(msgspec.structs.replace(result, date=run.date, command=run.command))
             return host
+        reference = load_runtime(bundle, threads=1)  # first: a missing runtime here would waste an hour there
         note(f"{model.name}: {len(windows)} windows on {target.name}")
         there = run_windows(worker, windows, progress=True)
-    reference = load_runtime(bundle, threads=1)  # it passed the bundle's probe
     here = run_windows(reference, windows)
     check_same_model(here, there, bundle.precision, f"{model.runtime} on {target.name}")
     predictions, reference_predictions = (

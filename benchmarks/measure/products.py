@@ -23,43 +23,29 @@ INT8_WITHOUT = 8
 FP32_PER_INSTRUCTION = 4
 
 
-class TFLiteProducts:
-    """The matrix products of a TFLite file at any length that it takes."""
+def open_plain(weights: Path) -> Any:
+    """Open a TFLite file without XNNPACK, so that allocating tensors packs no weights."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-    def __init__(self, weights: Path) -> None:
-        from ai_edge_litert.interpreter import Interpreter, OpResolverType
+    plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    return Interpreter(str(weights), experimental_op_resolver_type=plain)
 
-        # Without XNNPACK, allocating packs no weights.
-        plain = OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
-        self._interpreter: Any = Interpreter(str(weights), experimental_op_resolver_type=plain)
-        self._counts: dict[int, Counter[str]] = {}
 
-    @property
-    def takes_any_length(self) -> bool:
-        """Return True for a file with one graph for all lengths, the only kind that is counted."""
-        return [signature_length(name) for name in self._interpreter.get_signature_list()] == [None]
-
-    def multiply_adds(self, length: int) -> Counter[str]:
-        """Return the multiply-adds for a window of `length` tokens by type, INT8 or FP32."""
-        if length not in self._counts:
-            self._counts[length] = self._count(length)
-        return self._counts[length]
-
-    def _count(self, length: int) -> Counter[str]:
-        interpreter = self._interpreter
-        for tensor in interpreter.get_input_details():
-            interpreter.resize_tensor_input(tensor["index"], [1, length])
-        interpreter.allocate_tensors()
-        tensors = {tensor["index"]: tensor for tensor in interpreter.get_tensor_details()}
-        counts: Counter[str] = Counter()
-        for operator in interpreter._get_ops_details():
-            if operator["op_name"] in ("FULLY_CONNECTED", "BATCH_MATMUL"):
-                left, right = (tensors[index] for index in operator["inputs"][:2])
-                output = tensors[operator["outputs"][0]]
-                summed = int(left["shape"][-1])
-                type = FP32 if right["dtype"] is np.float32 else INT8  # int4 is multiplied as int8
-                counts[type] += prod(map(int, output["shape"])) * summed
-        return counts
+def multiply_adds(interpreter: Any, length: int) -> Counter[str]:
+    """Return the multiply-adds for a window of `length` tokens by type, INT8 or FP32."""
+    for tensor in interpreter.get_input_details():
+        interpreter.resize_tensor_input(tensor["index"], [1, length])
+    interpreter.allocate_tensors()
+    tensors = {tensor["index"]: tensor for tensor in interpreter.get_tensor_details()}
+    counts: Counter[str] = Counter()
+    for operator in interpreter._get_ops_details():
+        if operator["op_name"] in ("FULLY_CONNECTED", "BATCH_MATMUL"):
+            left, right = (tensors[index] for index in operator["inputs"][:2])
+            output = tensors[operator["outputs"][0]]
+            summed = int(left["shape"][-1])
+            type = FP32 if right["dtype"] is np.float32 else INT8  # int4 is multiplied as int8
+            counts[type] += prod(map(int, output["shape"])) * summed
+    return counts
 
 
 def least_instructions(multiply_adds: Counter[str], features: Collection[str]) -> float:
@@ -73,8 +59,11 @@ def least_per_window(bundle: Bundle, windows: Sequence[Window], features: Collec
     """Return the mean least of unpadded windows; None where the file does not take any length as TFLite."""
     if bundle.format != "tflite":
         return None
-    products = TFLiteProducts(bundle.weights)
-    if not products.takes_any_length:
+    interpreter = open_plain(bundle.weights)
+    if [signature_length(name) for name in interpreter.get_signature_list()] != [None]:
         return None
-    lengths = (len(window.input_ids) for window in windows)
-    return round(float(np.mean([least_instructions(products.multiply_adds(n), features) for n in lengths])))
+    lengths = Counter(len(window.input_ids) for window in windows)
+    least = sum(
+        n * least_instructions(multiply_adds(interpreter, length), features) for length, n in lengths.items()
+    )
+    return round(least / lengths.total())

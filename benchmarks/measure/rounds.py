@@ -32,8 +32,10 @@ class Timing:
     """Windows whose logits are computed once."""
     logits: list[Logits] = field(default_factory=list)
     turns: dict[Setting, list[Turn]] = field(default_factory=dict)
+    failed: dict[Setting, str] = field(default_factory=dict)
+    """Settings that failed, such as a batch that the memory does not hold, and why."""
     process_metrics: dict[str, Any] = field(default_factory=dict)
-    """load_ms, memory_before_load_mb and latency_ms_first of its process."""
+    """load_ms and latency_ms_first of its process."""
 
     worker: Worker | None = None
     """Process of the model; None before the start, and where the start failed."""
@@ -51,8 +53,9 @@ class Timing:
                     "measure it again"
                 )
                 return
-            self.process_metrics |= {key: worker.loaded[key] for key in ("load_ms", "memory_before_load_mb")}
-            self.logits = run_windows(worker, self.sampled)
+            self.process_metrics["load_ms"] = worker.loaded["load_ms"]
+            # One by one, so that the first call of the process is one window, as those that are timed.
+            self.logits = [run_windows(worker, [window])[0] for window in self.sampled]
             self.worker = worker
         except LostError:
             raise
@@ -70,11 +73,14 @@ class Timing:
     def add(self, entry: Mapping[str, Any], plan: Plan) -> None:
         """Add a journal's round."""
         sha256 = self.model.sha256
-        if sha256 in entry["failed"]:
-            self.model.error = entry["failed"][sha256]
-        if sha256 in entry["turns"]:
-            for setting in plan.settings:
-                self.turns.setdefault(setting, []).append(entry["turns"][sha256][setting.name])
+        turns, failed = (entry[kind].get(sha256, {}) for kind in ("turns", "failed"))
+        for setting in plan.settings:
+            if setting.name in turns:
+                self.turns.setdefault(setting, []).append(turns[setting.name])
+            if setting.name in failed:
+                self.failed[setting] = failed[setting.name]
+        if len(self.failed) == len(plan.settings):
+            self.model.error = next(iter(self.failed.values()))
 
 
 def run_interleaved_rounds(
@@ -82,10 +88,10 @@ def run_interleaved_rounds(
 ) -> float | None:
     """Measure all rounds that the journal does not have yet, and add all rounds to the timings.
 
-    A model that fails gets an `error` and drops out. LostError when the connection to another machine is
-    lost; the journal then has the rounds before. Every process is pinned to `cores`. Returns how many cores
-    other processes of this machine kept busy meanwhile; None where the system does not tell or nothing was
-    left to do.
+    A setting that fails is timed no more; a model that fails at all gets an `error` and drops out. LostError
+    when the connection to another machine is lost; the journal then has the rounds before. Every process is
+    pinned to `cores`. Returns how many cores other processes of this machine kept busy meanwhile; None where
+    nothing was left to do.
     """
     finished = [entry for entry in journal.entries if entry["threads"] == threads]
     for timing in timings:
@@ -95,24 +101,29 @@ def run_interleaved_rounds(
         for timing in timings:
             if timing.model.error is None:
                 timing.start(threads, cores, processes)
-        load = OtherLoad([timing.worker for timing in timings if timing.worker is not None])
+        workers = [timing.worker for timing in timings if timing.worker is not None]
+        load = OtherLoad(workers)
         chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in plan.settings}
         left = range(len(finished), plan.n_rounds)
         for number in Progress(left, desc=f"latency, threads {threads}", unit="round"):
             first = number % len(timings)  # no model always follows the same neighbour
             entry: dict[str, Any] = {"threads": threads, "turns": {}, "failed": {}}
             for timing in (*timings[first:], *timings[:first]):
-                if timing.model.error is not None:
-                    continue
-                key = timing.model.sha256
-                try:
-                    entry["turns"][key] = {
-                        s.name: timing.turn(s, plan, chosen[s][number]) for s in plan.settings
-                    }
-                except LostError:
-                    raise  # the journal keeps all rounds before this one
-                except PocketQAError as error:
-                    entry["failed"][key] = one_line(error)
+                turns, failed = (
+                    entry[kind].setdefault(timing.model.sha256, {}) for kind in ("turns", "failed")
+                )
+                for setting in plan.settings:
+                    if timing.model.error is not None or setting in timing.failed:
+                        continue
+                    try:
+                        turns[setting.name] = timing.turn(setting, plan, chosen[setting][number])
+                    except LostError:
+                        raise  # the journal keeps all rounds before this one
+                    except PocketQAError as error:
+                        failed[setting.name] = one_line(error)
+                        if len(timing.failed) + len(failed) < len(plan.settings):
+                            timing.start(threads, cores, processes)  # a process ends with its first error
+                            workers += [timing.worker] if timing.worker is not None else []
             journal.add(entry)
             for timing in timings:
                 timing.add(entry, plan)

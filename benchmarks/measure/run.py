@@ -46,6 +46,8 @@ class ModelUnderTest:
     accuracy: Accuracy | None = None
     error: str | None = None
     """Why it is measured no further."""
+    unsupported: bool = False
+    """True where its toolchain cannot express the model."""
 
     @property
     def name(self) -> str:
@@ -117,4 +119,6 @@ class Run:
         """Append a failure; the model is measured no further."""
         model.error = error if isinstance(error, str) else one_line(error)
         note(f"{model.name}: failed, {model.error}")
-        self.file.append(Failure(**self.common(model), **more, error=model.error))
+        self.file.append(
+            Failure(**self.common(model), **more, error=model.error, unsupported=model.unsupported)
+        )

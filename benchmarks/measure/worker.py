@@ -16,6 +16,7 @@ import hashlib
 import importlib
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -31,16 +32,13 @@ try:
 except ImportError:
     sys.exit("error: numpy is not installed for " + sys.executable + "; python3 -m pip install numpy")
 
+from qa.base.errors import BundleError
 from qa.formats.registry import FORMATS
 from qa.formats.tensors import OUTPUTS, Inputs, padded_inputs
 from qa.runtime.engines import run_length
 from qa.runtime.remote import serve
 
 WARMUP_CALLS = 3  # before a turn: other processes had the caches meanwhile
-
-
-class RequestError(Exception):
-    """A request cannot be answered; the message is one line and says what to do."""
 
 
 @dataclass
@@ -65,7 +63,7 @@ def check_sha256(path: Path, expected: str) -> None:
     """Refuse a weights file that was not copied whole."""
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     if digest != expected:
-        raise RequestError(f"{path}: SHA-256 {digest[:12]} instead of {expected[:12]}; copy it again")
+        raise BundleError(f"{path}: SHA-256 {digest[:12]} instead of {expected[:12]}; copy it again")
 
 
 def runtime_of(path: Path) -> Any:
@@ -74,7 +72,7 @@ def runtime_of(path: Path) -> Any:
         if format.weights == path.name:
             return format.runtime_class()
     names = ", ".join(format.weights for format in FORMATS.values())
-    raise RequestError(f"{path}: not the weights of a bundle ({names})")
+    raise BundleError(f"{path}: not the weights of a bundle ({names})")
 
 
 def import_libraries(path: Path) -> None:
@@ -108,20 +106,32 @@ def resident_mb(field: str) -> float | None:
     return None
 
 
+def frequency_of(core: int, name: str) -> str:
+    """Return a fact about a core's frequency; empty where the system does not tell."""
+    return text_of(f"/sys/devices/system/cpu/cpu{core}/cpufreq/{name}")
+
+
 def usable_cores() -> list[int]:
-    """Return the cores this process may use, ascending."""
-    return sorted(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1))
+    """Return the cores this process may use, the fastest last; ascending where all are alike."""
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+    return sorted(cores, key=lambda core: (int(frequency_of(core, "cpuinfo_max_freq") or 0), core))
 
 
 def system_information() -> dict:
-    """Describe the CPU (from /proc/cpuinfo), cores, governor and load; unknown facts are absent."""
+    """Describe cores and load, and the core that one thread is timed on; unknown facts are absent.
+
+    That core is the last usable one: it decides the CPU (from /proc/cpuinfo) and the governor.
+    """
+    cores = usable_cores()
+    cpus = text_of("/proc/cpuinfo").split("\n\n")
+    timed = [cpu for cpu in cpus if re.search(rf"^processor\s*: {cores[-1]}$", cpu, re.MULTILINE)]
     facts = {
         "architecture": platform.machine(),
         "board": text_of("/proc/device-tree/model"),
-        "cpuinfo": text_of("/proc/cpuinfo").split("\n\n")[0],
+        "cpuinfo": (timed or cpus)[0],
         "cores": os.cpu_count(),
-        "usable_cores": usable_cores(),
-        "governor": text_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "usable_cores": cores,
+        "governor": frequency_of(cores[-1], "scaling_governor"),
         "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
     }
     return {key: value for key, value in facts.items() if value not in (None, "")}
@@ -165,12 +175,10 @@ class Server:
             module.import_libraries(weights)
         for library in getattr(module, "LIBRARIES", ()):
             importlib.import_module(library)
-        before = resident_mb("VmRSS")
         began = time.perf_counter()
         self.model = module.load(weights, threads or len(usable_cores()), *([precision] if precision else []))
         return {
             "load_ms": round(1e3 * (time.perf_counter() - began), 1),
-            "memory_before_load_mb": before,
             "runtime": self.model.runtime,
             "lengths": self.model.lengths,
             "max_batch": self.model.answers_batch,
@@ -209,6 +217,9 @@ class Server:
         Windows are padded to `pad_to` tokens at least. A model that takes fewer windows at once gets several
         calls for a batch, which are timed together.
         """
+        peak = self.model.peak_memory_mb
+        if peak is not None:
+            peak()  # forgets earlier work, such as answers in larger batches
         at_once = min(batch, self.model.max_batch)
         batches = []
         for first in range(0, len(ids), batch):
@@ -233,7 +244,6 @@ class Server:
                 timed_ms += sum(times[-1])
         finally:
             gc.enable()
-        peak = self.model.peak_memory_mb
         return {
             "times_ms": times,
             "n_warmup": WARMUP_CALLS,

@@ -73,8 +73,6 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     bundle_sha256: str
     """Hash of the bundle; of a toolchain's model or a GPU's variant: hash of its parts. Of a model that could
     not be made: hash of what it was to be made from."""
-    settings_sha256: str | None = None
-    """SHA-256 of the settings it was run with, where they differ from the bundle's."""
     parent_sha256: str | None = None
     """Hash of the bundle that this was made from."""
     stage: str
@@ -96,7 +94,7 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
     size_bytes: Count | None = None
     """Size of the weights file."""
     max_length: Count | None = None
-    """Longest window in tokens; only in football.jsonl, which is older than `settings_sha256`."""
+    """Longest window in tokens; only in football.jsonl, which has one file with two lengths."""
     command: str
     date: str
     """Start of the run, UTC, the same for all its results."""
@@ -107,23 +105,15 @@ class Result(Struct, kw_only=True, omit_defaults=True, forbid_unknown_fields=Tru
 
         One file, read with the same settings, of one toolchain, in one precision.
         """
-        return self.bundle_sha256, self.settings_sha256 or self.max_length, self.toolchain, self.precision
-
-    @property
-    def made_from(self) -> str | None:
-        """Return the hash of the bundle this was made from.
-
-        A toolchain's results that name no parent have that hash as their own.
-        """
-        return self.parent_sha256 or (self.bundle_sha256 if self.toolchain else None)
+        return self.bundle_sha256, self.max_length, self.toolchain, self.precision
 
 
 def _shown(mean: float | None, low: float | None, high: float | None) -> Interval | float | None:
     return mean if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
-class Accuracy(Result, tag="accuracy", kw_only=True):
-    """Scores of a model's answers, by the official script's keys."""
+class Scores(Result, kw_only=True):
+    """What is measured of a model's answers, by the official script's keys."""
 
     data: Data
     runtime: Runtime
@@ -149,6 +139,13 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     reliability: list[tuple[float, float, int]] = []
     """Mean probability, share right (0 to 1) and number of results of each bin."""
     uncalibrated_reliability: list[tuple[float, float, int]] = []
+    by_category: dict[str, dict[str, float]] = {}
+    """exact, f1 and total by the questions' category."""
+
+
+class Accuracy(Scores, tag="accuracy", kw_only=True):
+    """Scores of a model's answers, and how they relate to those of other models."""
+
     f1_low: float | None = None
     f1_high: float | None = None
     """Ends of the 95 % bootstrap interval; those of what is retained are paired with the baseline's answers.
@@ -173,8 +170,6 @@ class Accuracy(Result, tag="accuracy", kw_only=True):
     same_answers_as: str | None = None
     train_overlap: float | None = None
     """Share of questions (0 to 1) about passages that the model was trained on; None where unknown."""
-    by_category: dict[str, dict[str, float]] = {}
-    """exact, f1 and total by the questions' category."""
 
     @property
     def f1_with_interval(self) -> Interval | float | None:
@@ -260,7 +255,7 @@ class Latency(Result, tag="latency", kw_only=True):
     load_ms: float | None = None
     peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory at this setting."""
-    memory_before_load_mb: float | None = None
+    memory_before_load_mb: float | None = None  # only in older results, which must still open
 
 
 class TrainingSpeed(Result, tag="training speed", kw_only=True):
@@ -333,7 +328,6 @@ class Failure(Result, tag="failure", kw_only=True):
     unsupported: bool = False
     """True where its runtime cannot express the model, which is a finding and no fault."""
     threads: Count | None = None
-    lengths: Lengths | None = None
 
 
 Kind = TypeVar("Kind", bound=Result)

@@ -1,4 +1,4 @@
-"""The baseline of existing results: every comparison has one, and another one needs no new measurement."""
+"""Another baseline of existing results, which needs no new measurement."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,10 @@ from benchmarks.measure.accuracy import answer_intervals
 from benchmarks.results.rows import HERE, Accuracy, AnyResult
 from benchmarks.show.groups import Group
 from benchmarks.show.questions import Kept
-from qa.bundles.manifest import TEACHER_STAGES
 
 
-def set_baseline(results: Sequence[AnyResult], sha256: str | None = None) -> None:
-    """Compare the scores of this machine with the bundle of that hash, in place.
-
-    Without a hash, scores that name a baseline keep it. Others are compared with the first teacher, else with
-    the first model, of the same data and target.
-    """
+def set_baseline(results: Sequence[AnyResult], sha256: str) -> None:
+    """Compare the scores of this machine with the bundle of that hash, in place, where it was scored too."""
     places: dict[object, list[Accuracy]] = {}
     for result in results:
         if isinstance(result, Accuracy) and result.target in HERE:
@@ -22,13 +17,8 @@ def set_baseline(results: Sequence[AnyResult], sha256: str | None = None) -> Non
             places.setdefault(place, []).append(result)
     for scores in places.values():
         named = [r for r in scores if r.bundle_sha256 == sha256]
-        if not named and any(r.baseline_sha256 for r in scores):
-            continue
-        bundles = [r for r in scores if r.toolchain is None]
-        teachers = [r for r in bundles if r.stage in TEACHER_STAGES]
-        if base := [*named[-1:], *teachers, *bundles][:1]:
-            for result in scores:
-                _compare(result, base[0])
+        for result in scores if named else ():
+            _compare(result, named[-1])
 
 
 def _compare(result: Accuracy, base: Accuracy) -> None:

@@ -7,7 +7,7 @@ from benchmarks.results.rows import CPU, CUDA, QEMU, SSH
 from benchmarks.show.columns import MODEL, PRECISION, RUNTIME, SIZES, quick_mark, x_column
 from benchmarks.show.footnotes import table_footnotes
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.tables import UNKNOWN, Column, Table, make_table
+from benchmarks.show.tables import UNKNOWN, Column, Table, at_path, make_table
 
 # Other targets than this machine's CPU, with the beginnings of their names. Each has a line, even if empty.
 OTHERS = {"GPU": (CUDA,), "ARM": (SSH, QEMU)}
@@ -26,11 +26,9 @@ class CardLine:
     @property
     def pass_s(self) -> float | None:
         """Seconds of the runtime calls for all windows of the questions, by the mean time of a window."""
-        scores = self.measured and self.measured.accuracy
-        times = self.measured and self.measured.unpadded
-        if not scores or not times or scores.n_windows is None or times.latency_ms_mean is None:
-            return None
-        return scores.n_windows * times.latency_ms_mean / 1000
+        n_windows = at_path(self, "measured.accuracy.n_windows")
+        ms = at_path(self, "measured.unpadded.latency_ms_mean")
+        return n_windows * ms / 1000 if n_windows and ms else None
 
 
 COLUMNS = [

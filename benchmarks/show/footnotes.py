@@ -52,9 +52,8 @@ def failure_footnotes(results: Iterable[Result | None]) -> Iterator[str]:
     """Say of the failures among results why the model could not be measured, and at which setting."""
     for failure in (r for r in results if isinstance(r, Failure)):
         where = f" on {failure.target}" if failure.target.startswith((SSH, QEMU)) else ""
-        known = {"lengths": failure.lengths, "threads": failure.threads}
-        setting = ", ".join(f"{name} {value}" for name, value in known.items() if value is not None)
-        yield f"{failure.model}{where}{f' ({setting})' if setting else ''} failed: {failure.error}"
+        setting = f" (threads {failure.threads})" if failure.threads is not None else ""
+        yield f"{failure.model}{where}{setting} failed: {failure.error}"
 
 
 def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:

@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from benchmarks.results.rows import CPU, PHONE, UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
+from benchmarks.results.rows import (
+    CPU,
+    PHONE,
+    UNPADDED,
+    Accuracy,
+    AnyResult,
+    Failure,
+    Latency,
+    Lengths,
+    TrainingSpeed,
+)
 from benchmarks.results.stats import mean_of, same_run, speedup
 from qa.data.datasets import EVERYDAY, SHIPPED
 from qa.evaluation.bootstrap import Interval
@@ -74,10 +84,10 @@ class Entry:
     @property
     def on_everyday_text(self) -> Accuracy | None:
         """The newest scores of the same file there on everyday text, where the group has other data."""
-        own = self.group
+        own, subject = self.group, self.newest.subject
         others = [g for g in own.collected if g.data_name == EVERYDAY_DATA != own.data_name]
         others = [g for g in others if (g.target, g.machine) == (own.target, own.machine)]
-        same = [e.accuracy for g in others for e in g.entries if e.accuracy and e.is_same_file(self)]
+        same = [e.accuracy for g in others for e in g.entries if e.accuracy and e.newest.subject == subject]
         return max(same, key=lambda scores: scores.date, default=None)
 
     @property
@@ -150,11 +160,6 @@ class Entry:
             self.latency.values(),
             key=lambda r: (r.batch, r.threads, r.lengths == UNPADDED, padded_length(r.lengths)),
         )
-
-    def is_same_file(self, other: "Entry") -> bool:
-        """Return whether both are one file, of one toolchain, in one precision."""
-        names = ("bundle_sha256", "toolchain", "precision")
-        return all(getattr(self.newest, name) == getattr(other.newest, name) for name in names)
 
     def is_changed_by(self, result: Measured) -> bool:
         """Return whether a result measures another file or runtime than this entry."""
@@ -282,13 +287,15 @@ class Group:
 def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Group]:
     """Sort results into groups and entries: this machine, other targets, phones.
 
-    Entries stand in families: a PyTorch bundle, its exports, and what other toolchains made of it. The
-    baseline's family comes first and each behind that of its parent. Otherwise the bundle hashes in `order`
-    decide, then the first appearance. A failure before a target named its machine is left out once a later
-    run of the same file there has succeeded.
+    Speeds of training are left out. Entries stand in families: a PyTorch bundle, its exports, and what other
+    toolchains made of it. The baseline's family comes first and each behind that of its parent. Otherwise the
+    bundle hashes in `order` decide, then the first appearance. A failure before a target named its
+    machine is left out once a later run of the same file there has succeeded.
     """
     groups: dict[object, Group] = {}
     for i, result in enumerate(results):
+        if isinstance(result, TrainingSpeed):
+            continue
         place = _place(result)
         if result.machine.name == result.target and any(
             later.machine.name != later.target and _place(later) == place and later.subject == result.subject
@@ -333,19 +340,19 @@ def newest_order(results: Sequence[AnyResult]) -> list[str]:
 
 def _sort(group: Group, order: Sequence[str]) -> None:
     """Sort the families by ancestors and `order`; in each the bundle, exports by runtime, then toolchains."""
-    parents = {e.newest.bundle_sha256: e.newest.made_from for e in group.entries if not e.is_toolchain}
+    parents = {e.newest.bundle_sha256: e.newest.parent_sha256 for e in group.entries if not e.is_toolchain}
     precisions = list(PRECISIONS)
 
     def place(entry: Entry) -> tuple[bool, int, int]:
         ancestors = set[str]()
-        sha256 = entry.newest.made_from
+        sha256 = entry.newest.parent_sha256
         while sha256 is not None and sha256 not in ancestors:
             ancestors.add(sha256)
             sha256 = parents.get(sha256)
         return not entry.is_baseline, len(ancestors), _rank(order, entry.newest.bundle_sha256)
 
     def family(entry: Entry) -> str:
-        made_from = entry.newest.made_from if entry.is_toolchain or entry.is_export else None
+        made_from = entry.newest.parent_sha256 if entry.is_toolchain or entry.is_export else None
         return made_from or entry.newest.bundle_sha256
 
     def place_in_family(entry: Entry) -> tuple[int, int, str, int]:

@@ -58,7 +58,7 @@ def reference_for(group: Group, best: Entry) -> Entry | None:
     cast_from = base.newest.parent_sha256 if base.newest.precision != FP32 else None
     sources = (base.newest.bundle_sha256, cast_from)
     fp32 = [e for e in group.entries if e.is_export and e.newest.precision == FP32]
-    exports = [e for e in fp32 if e.newest.made_from in sources]
+    exports = [e for e in fp32 if e.newest.parent_sha256 in sources]
     if best in exports or not all(e.newest.size_bytes for e in exports):
         return base
     return min(exports, key=lambda e: package_of(e) != package_of(best), default=base)

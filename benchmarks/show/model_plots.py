@@ -7,7 +7,7 @@ from benchmarks.results.rows import UNPADDED, Accuracy
 from benchmarks.show.columns import overlap_mark, package_of, tool_of, words_of
 from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.groups import Entry, Group
-from benchmarks.show.plots import Point, Scatter, scatter_svg
+from benchmarks.show.plots import Point, Scatter, panels_svg, reliability_panel, scatter_svg
 from benchmarks.show.tables import at_path, in_brackets, plural
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
@@ -54,6 +54,28 @@ def write_latency_plot(groups: Sequence[Group], path: Path) -> None:
             f"--plot {path}: the results have no latency; run benchmarks/compare.py without --skip-latency"
         )
     write_whole(path, scatter_svg(plot))
+
+
+def write_reliability(groups: Sequence[Group], path: Path) -> None:
+    """Draw the reliability of each calibrated model on each data file, by its newest scores.
+
+    A plot is named by its model, its data file, or both: by what differs among the plots. OptionError without
+    any.
+    """
+    newest: dict[tuple[str, str], Accuracy] = {}
+    for group in groups:
+        for scores in group.scores:
+            place = scores.model, group.data or ""
+            if scores.reliability:
+                newest[place] = max(newest.get(place, scores), scores, key=lambda one: one.date)
+    if not newest:
+        raise OptionError(f"--reliability {path}: no scores of a calibrated model; score one with compare.py")
+    n_models, n_files = (len(set(names)) for names in zip(*newest, strict=True))
+    panels = []
+    for (model, data), scores in newest.items():
+        title = data if n_models == 1 < n_files else model if n_files == 1 else f"{model}, {data}"
+        panels.append(reliability_panel(title, scores.reliability, scores.uncalibrated_reliability))
+    write_whole(path, panels_svg(panels))
 
 
 def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:

@@ -1,11 +1,10 @@
 """Tables of measurements on phones."""
 
 from collections.abc import Iterator
-from itertools import product
 
 from benchmarks.results.rows import BENCHMARK_MODEL, AnyResult, Failure, PhoneLatency, PhoneQuestions
 from benchmarks.show.footnotes import failure_footnotes
-from benchmarks.show.groups import Group, padded_length
+from benchmarks.show.groups import Group
 from benchmarks.show.tables import Column, Table, first_to_last, make_table
 
 MODEL_COLUMNS = [Column("model", "model"), Column("runtime", "runtime")]
@@ -57,16 +56,16 @@ def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
     results = [r for r in _of_newest_files(group) if isinstance(r, PhoneLatency | Failure)]
     newest: dict[tuple[object, ...], PhoneLatency | Failure] = {}
     for result in results:
-        setting = (result.model, result.lengths, result.threads)
-        if isinstance(result, PhoneLatency):
-            # A field that a failure does not tell may have had this run's value.
-            made_good = set(product(*((None, known) for known in setting), [None]))
-            newest = {key: r for key, r in newest.items() if key not in made_good}
-        newest[*setting, None if isinstance(result, Failure) else result.runtime] = result
+        if isinstance(result, Failure):
+            newest[result.model, result.threads] = result
+            continue
+        for threads in (None, result.threads):  # a failure need not tell them
+            newest.pop((result.model, threads), None)
+        newest[result.model, result.lengths, result.threads, result.runtime] = result
     models = [r.model for r in group.results]
     return sorted(
         newest.values(),
-        key=lambda r: (models.index(r.model), r.threads or 0, padded_length(r.lengths), str(r.runtime)),
+        key=lambda r: (models.index(r.model), r.threads or 0, getattr(r, "lengths", 0), str(r.runtime)),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmarks.show.columns import RUNTIME_NAMES
-from benchmarks.show.point_names import Box, name_points
+from benchmarks.show.point_names import box_around, name_points
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
@@ -186,12 +186,12 @@ def scatter_svg(scatter: Scatter) -> str:
             linestyle=DASHED,
         )
         meanings = [_handle("", GREY, "front: no model is better in both", linestyle=DASHED, linewidth=1)]
-    places = [(float(x), float(y)) for x, y in axes.transData.transform([(p.x, p.f1) for p in points])]
+    places = axes.transData.transform([(p.x, p.f1) for p in points])
     sizes = [
         MARK + STEP * sum(math.dist(place, over) < MARK / 3 for over in places[number:])
         for number, place in enumerate(places, 1)
     ]
-    marks = [Box(*place, size, size) for place, size in zip(places, sizes, strict=True)]
+    marks = [box_around(place, size) for place, size in zip(places, sizes, strict=True)]
     for number in sorted(range(len(points)), key=lambda number: points[number] not in front):
         point = points[number]
         colour = colours[point.runtime]
@@ -203,7 +203,7 @@ def scatter_svg(scatter: Scatter) -> str:
         if point.hollow:
             mark.set_markerfacecolor("none")
     named = [(point.name, point in front) for point in points]
-    name_points(figure, named, marks, Box.of_corners(*axes.bbox.extents), GREY)
+    name_points(figure, named, marks, axes.bbox, GREY)
     shapes = {p.precision: p.marker for p in points}
     if any(point.hollow for point in points):
         meanings.append(_handle("o", GREY, "hollow: made by another toolchain", markerfacecolor="none"))

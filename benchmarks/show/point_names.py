@@ -1,12 +1,13 @@
 """Names of a plot's points, each beside its mark while there is room."""
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.transforms import BboxBase
 
 CHARACTER = 6.3  # width of a character of a name
 LINE = 12  # height of a name
@@ -15,41 +16,32 @@ FARTHEST = 110  # pixels between a mark and its name
 SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
 
 
-@dataclass(frozen=True)
-class Box:
-    """A rectangle of a drawing in pixels, by its centre and size."""
+def box_around(centre: np.ndarray, size: np.ndarray | int) -> "BboxBase":
+    """Return the rectangle of a centre and a size, (x, y) in pixels; one number is the size of a square."""
+    from matplotlib.transforms import Bbox
 
-    x: float
-    y: float
-    width: float
-    height: float
+    return Bbox([centre - size / 2, centre + size / 2])
 
-    @classmethod
-    def of_corners(cls, left: float, bottom: float, right: float, top: float) -> "Box":
-        """Return the rectangle between two corners."""
-        return cls((left + right) / 2, (bottom + top) / 2, right - left, top - bottom)
 
-    def overlaps(self, other: "Box") -> bool:
-        """Return whether the two share any area."""
-        near_x = abs(self.x - other.x) < (self.width + other.width) / 2
-        return near_x and abs(self.y - other.y) < (self.height + other.height) / 2
+def centre_of(box: "BboxBase") -> np.ndarray:
+    """Return the centre of a rectangle."""
+    return np.add(box.min, box.max) / 2
 
-    def holds(self, other: "Box") -> bool:
-        """Return whether the other lies inside."""
-        inside_x = abs(self.x - other.x) <= (self.width - other.width) / 2
-        return inside_x and abs(self.y - other.y) <= (self.height - other.height) / 2
 
-    def beside(self, name: str) -> Iterator["Box"]:
-        """Yield places for a name, the nearest first."""
-        width = CHARACTER * len(name)
-        for gap in range(2, FARTHEST, 4):
-            for right, up in SIDES:
-                x = self.x + right * ((self.width + width) / 2 + gap)
-                yield Box(x, self.y + up * ((self.height + LINE) / 2 + gap), width, LINE)
+def _beside(mark: "BboxBase", name: str) -> Iterator["BboxBase"]:
+    """Yield places for a name, the nearest first."""
+    size = np.array([CHARACTER * len(name), LINE])
+    for gap in range(2, FARTHEST, 4):
+        for side in SIDES:
+            yield box_around(centre_of(mark) + side * ((mark.size + size) / 2 + gap), size)
 
 
 def name_points(
-    figure: "Figure", points: Sequence[tuple[str, bool]], marks: Sequence[Box], axes: Box, colour: str
+    figure: "Figure",
+    points: Sequence[tuple[str, bool]],
+    marks: Sequence["BboxBase"],
+    axes: "BboxBase",
+    colour: str,
 ) -> None:
     """Write each point's name at the nearest free place, with a line of that colour to a far one.
 
@@ -61,19 +53,16 @@ def name_points(
     for number in sorted(range(len(points)), key=lambda number: not points[number][1]):
         name, in_front = points[number]
         mark = marks[number]
-        free = (b for b in mark.beside(name) if axes.holds(b) and not any(map(b.overlaps, taken)))
-        box = next(free, None)
+        inside = (b for b in _beside(mark, name) if axes.contains(*b.min) and axes.contains(*b.max))
+        box = next((b for b in inside if not b.count_overlaps(taken)), None)
         if box is None:
             continue
         taken.append(box)
         weight = "bold" if in_front else "normal"
-        figure.text(box.x, box.y, name, weight=weight, ha="center", va="center_baseline", transform=None)
-        end = (_nearest(mark.x, box.x, box.width), _nearest(mark.y, box.y, box.height))
-        if math.dist(end, (mark.x, mark.y)) > mark.width / 2 + LINE:
-            line = Line2D([mark.x, end[0]], [mark.y, end[1]], color=colour, linewidth=0.6, transform=None)
-            figure.add_artist(line)
-
-
-def _nearest(place: float, centre: float, size: float) -> float:
-    """Return the coordinate nearest to a place on a side of that centre and size."""
-    return min(max(place, centre - size / 2), centre + size / 2)
+        x, y = centre_of(box)
+        figure.text(x, y, name, weight=weight, ha="center", va="center_baseline", transform=None)
+        start = centre_of(mark)
+        end = np.clip(start, box.min, box.max)
+        if np.hypot(*(end - start)) > mark.width / 2 + LINE:
+            ends = zip(start, end, strict=True)
+            figure.add_artist(Line2D(*ends, color=colour, linewidth=0.6, transform=None))

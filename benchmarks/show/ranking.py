@@ -12,7 +12,7 @@ from benchmarks.results.stats import mean_of, speedup
 from benchmarks.show.columns import F1_INTERVAL, MODEL, PRECISION, SIZE, quick_mark, runtime_of, words_of
 from benchmarks.show.footnotes import busy_footnotes, failure_footnotes, quick_footnotes, toolchain_footnotes
 from benchmarks.show.groups import Entry, Group, padded_length
-from benchmarks.show.tables import Column, Table, make_table
+from benchmarks.show.tables import Column, Table, at_path, make_table
 from qa.evaluation.bootstrap import Interval
 
 EQUAL_F1 = 0.5  # points of F1
@@ -42,10 +42,10 @@ class Contender:
 
 def ranking_tables(group: Group) -> list[Table]:
     """Return a table for each PyTorch bundle and length at which ours and others were timed."""
-    bundles = (e.newest.made_from for e in group.entries if e.is_toolchain)
+    bundles = (e.newest.parent_sha256 for e in group.entries if e.is_toolchain)
     tables = []
     for bundle in dict.fromkeys(filter(None, bundles)):
-        made = [e for e in group.entries if e.newest.made_from == bundle and not e.train_overlap]
+        made = [e for e in group.entries if e.newest.parent_sha256 == bundle and not e.train_overlap]
         exports = [e for e in made if e.is_export]
         toolchains = [e for e in made if e.is_toolchain]
         names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_toolchain]
@@ -89,9 +89,6 @@ def _lengths(entries: list[Entry]) -> set[Lengths]:
 def _fastest(exports: list[Entry], lengths: Lengths) -> Entry | None:
     """Return the fastest export whose F1 is near the best."""
     best_f1 = max((e.f1 for e in exports if e.f1 is not None), default=0.0)
-    times = {
-        e: row.latency_ms_mean
-        for e in exports
-        if e.f1 is not None and e.f1 >= best_f1 - EQUAL_F1 and (row := e.at(lengths))
-    }
-    return min((e for e in times if times[e]), key=lambda e: times[e] or 0.0, default=None)
+    near = [e for e in exports if e.f1 is not None and e.f1 >= best_f1 - EQUAL_F1]
+    times = {e: ms for e in near if (ms := at_path(e.at(lengths), "latency_ms_mean"))}
+    return min(times, key=times.__getitem__, default=None)

@@ -27,10 +27,6 @@ from qa.data.metrics import gold_texts
 from qa.evaluation.bootstrap import Interval
 
 MOST_PANELS = 3  # reliability plots side by side
-NO_ANSWERS = (
-    "No regressions: this needs the data file, and the answers of the baseline and of an int8 "
-    "model, which compare.py keeps beside the results in <rows>.predictions."
-)
 Found = TypeVar("Found")
 
 
@@ -178,4 +174,4 @@ HELPERS += [
     retained,
 ]
 HELPERS += [scatter_svg, span, view_tables, which_to_ship]
-TEMPLATES.globals |= {helper.__name__: helper for helper in HELPERS} | {"NO_ANSWERS": NO_ANSWERS}
+TEMPLATES.globals |= {helper.__name__: helper for helper in HELPERS}

@@ -5,7 +5,6 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +111,6 @@ def make_table(
     """Return a table with the columns that are shown for these lines."""
     shown = [column for column in columns if column.is_shown(lines)]
     return Table(title, tuple(shown), tuple(lines), tuple(footnotes))
-
-
-def text_table(
-    title: str,
-    headings: Sequence[str],
-    lines: Sequence[Sequence[str]],
-    footnotes: Sequence[str] = (),
-    n_left: int = 1,
-) -> Table:
-    """Return a table of texts; the first `n_left` columns are names."""
-    columns = [Column(text, itemgetter(at), None if at < n_left else "") for at, text in enumerate(headings)]
-    return make_table(title, columns, lines, footnotes)
 
 
 def number(value: Interval | float | None, form: str = ".2f", scale: float = 1.0, unit: str = "") -> str:

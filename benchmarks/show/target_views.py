@@ -119,7 +119,7 @@ def _target_lines(group: Group) -> list[TargetLine]:
     """Return a line for each model of a remote target, with its fp32 file in the same runtime."""
 
     def family(entry: Entry) -> tuple[object, ...]:
-        return entry.newest.runtime, entry.newest.made_from or entry.newest.bundle_sha256
+        return entry.newest.runtime, entry.newest.parent_sha256 or entry.newest.bundle_sha256
 
     fp32 = {family(e): e for e in group.entries if e.newest.precision == "fp32"}
     return [TargetLine(e, fp32.get(family(e))) for e in group.entries]

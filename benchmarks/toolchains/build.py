@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.toolchains.prepare import EXIT_UNSUPPORTED
 from benchmarks.toolchains.registry import Toolchain
-from qa.base.errors import PocketQAError
+from qa.base.errors import PocketQAError, UnsupportedExport
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
 from qa.runtime.remote import ROOT, complaint, exit_text
@@ -37,10 +38,10 @@ class Built:
 
 
 def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path) -> Built:
-    """Build `folder`/NAME, unless it was built of this bundle by these versions.
+    """Build `folder`/NAME, unless it was built of this bundle by this adapter and these versions.
 
     `calibration` is JSON: [[token ids, where the context begins], ...]. ToolchainError when it cannot be
-    built.
+    built, UnsupportedExport when the toolchain cannot express the model.
     """
     python = Path(sys.executable)
     if toolchain.environment is not None:
@@ -53,12 +54,14 @@ def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path)
     record: dict[str, Any] = {
         "toolchain": toolchain.name,
         "bundle_sha256": bundle.sha256,
+        "adapter_sha256": file_sha256(ROOT / f"{toolchain.module.replace('.', '/')}.py"),
         "versions": versions,
     }
     if toolchain.source is not None:
         built = build(toolchain.source, bundle, calibration, folder)
         source = built.path
         record["source_versions"] = built.versions
+        record["source_sha256"] = file_sha256(built.path / RECORD)
     if toolchain.calibrated:
         record["calibration_sha256"] = file_sha256(calibration)
     path = folder / toolchain.name
@@ -81,7 +84,8 @@ def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str
     """Run benchmarks/toolchains/prepare.py with the adapter in its environment; return its packages'
     versions.
 
-    ToolchainError with the last line that it wrote when that fails.
+    ToolchainError with the last line that it wrote when that fails, UnsupportedExport when it refuses the
+    model.
     """
     command = [str(python), "-m", "benchmarks.toolchains.prepare", toolchain.module, *arguments]
     try:
@@ -98,6 +102,7 @@ def run_adapter(toolchain: Toolchain, python: Path, *arguments: str) -> dict[str
         took = f"took more than {TIMEOUT_S // 60:g} minutes and was ended"
         raise ToolchainError(f"{toolchain.name}: {took}") from None
     if done.returncode != 0:
-        raise ToolchainError(f"{toolchain.name}: {complaint(done.stderr) or exit_text(done.returncode)}")
+        kind = UnsupportedExport if done.returncode == EXIT_UNSUPPORTED else ToolchainError
+        raise kind(f"{toolchain.name}: {complaint(done.stderr) or exit_text(done.returncode)}")
     versions: dict[str, str] = json.loads(done.stdout.strip().splitlines()[-1])
     return versions

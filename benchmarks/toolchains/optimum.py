@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.worker import Model
+from qa.base.errors import UnsupportedExport
 from qa.formats.tensors import INPUTS, Inputs
 
 PACKAGES = ("optimum-onnx", "optimum", "transformers", "torch", "onnx", "onnxruntime")
@@ -23,8 +24,8 @@ MAX_BATCH = {"fp32": 32, "int8": 1}
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
-    """Export, and quantize to int8 if asked to. ValueError when the model does not fit transformers' own
-    class.
+    """Export, and quantize to int8 if asked to. UnsupportedExport when the model does not fit transformers'
+    own class.
     """
     from optimum.exporters.onnx import onnx_export_from_model
     from optimum.onnxruntime import ORTQuantizer
@@ -61,14 +62,9 @@ def question_answering_model(source: Path) -> Any:
     bundle = QAModel.from_pretrained(source)
     name = bundle.encoder.config.model_type
     if name != "bert":
-        raise ValueError(
-            f"optimum-onnx: this adapter fits a BERT encoder, and this is a {name}; leave this toolchain out"
-        )
+        raise UnsupportedExport(f"this adapter fits a BERT encoder, and this is a {name}")
     if not isinstance(bundle.head, (LinearHead, FeedForwardHead)):
-        raise ValueError(
-            f"optimum-onnx: head {bundle.head_name!r} needs more than each token's state; "
-            "leave this toolchain out"
-        )
+        raise UnsupportedExport(f"head {bundle.head_name!r} needs more than each token's state")
     model = BertForQuestionAnswering(bundle.encoder.config)
     layers: list[Any] = list(bundle.encoder.layers)
     for layer, parts in zip(layers, bundle.encoder.layer_parts(), strict=True):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure.worker import Model
+from qa.base.errors import UnsupportedExport
 from qa.formats.tensors import OUTPUTS, Inputs
 
 PACKAGES = ("onnxruntime", "onnx")
@@ -19,7 +20,7 @@ FILE = "model.onnx"
 
 
 def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
-    """Fuse, quantize, save. ValueError when the model is no BERT."""
+    """Fuse, quantize, save. UnsupportedExport when the model is no BERT."""
     from onnx import TensorProto
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.transformers import optimizer
@@ -30,9 +31,7 @@ def prepare(source: Path, out: Path, calibration: Path, precision: str) -> None:
     encoder = config["encoder"]
     heads = set(config["heads_per_layer"])
     if encoder["model_type"] != "bert":
-        raise ValueError(
-            f"ort-documented-int8 is the recipe for BERT, and this is a {encoder['model_type']}; leave it out"
-        )
+        raise UnsupportedExport(f"this recipe is for BERT, and this is a {encoder['model_type']}")
     options = FusionOptions("bert")
     options.enable_embed_layer_norm = False
     # 0 and 0 let the optimizer read the sizes off the graph: the way for pruned layers that differ.

@@ -4,7 +4,8 @@
 
 ADAPTER is a module such as benchmarks.toolchains.openvino; the rest is what its `prepare` takes. Prints the
 versions of its packages as one JSON object; everything else goes to stderr. Without the rest nothing is
-built: adapters import their libraries late, so this takes a fraction of a second.
+built: adapters import their libraries late, so this takes a fraction of a second. Exit code 3 is a model that
+the toolchain cannot express.
 """
 
 import importlib
@@ -13,6 +14,10 @@ import os
 import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from qa.base.errors import UnsupportedExport
+
+EXIT_UNSUPPORTED = 3  # the toolchain cannot express the model, which is no fault
 
 
 def main() -> None:
@@ -28,6 +33,9 @@ def main() -> None:
             source, out, calibration = map(Path, paths)
             out.mkdir()
             adapter.prepare(source, out, calibration, precision)
+    except UnsupportedExport as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(EXIT_UNSUPPORTED)
     except PackageNotFoundError as error:
         sys.exit(f"error: {error.name} is not installed for {sys.executable}; run make toolchains")
     except (ValueError, OSError) as error:

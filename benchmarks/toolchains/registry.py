@@ -10,7 +10,8 @@ class Toolchain:
     name: str
     adapter: str
     """Module beside this one: `prepare(source, out, calibration, precision)`, `load(path, threads)`,
-    PACKAGES, and LIBRARIES, which are imported before loading is timed.
+    PACKAGES, and LIBRARIES, which are imported before loading is timed. `prepare` raises UnsupportedExport
+    for a model that the toolchain cannot express.
     """
     precision: str
     """fp32 or int8, as the toolchain means it."""

@@ -87,11 +87,12 @@ COMMANDS = {
     "compare": Command(
         "benchmarks/compare.py", "benchmarks.options:CompareOptions", "benchmarks.measure_and_show:compare"
     ),
-    "phone": _in_one_file("benchmarks.phone", "PhoneOptions", "measure_on_phone"),
+    "phone": Command(
+        "-m benchmarks.phone", "benchmarks.phone:PhoneOptions", "benchmarks.benchmark_model:measure_on_phone"
+    ),
     "table": _in_one_file("benchmarks.table", "TableOptions", "print_tables"),
     "differences": _in_one_file("benchmarks.differences", "DifferencesOptions", "print_differences"),
     "curves": _in_one_file("benchmarks.curves", "CurvesOptions", "print_curves"),
-    "reliability": _in_one_file("benchmarks.reliability", "ReliabilityOptions", "print_reliability"),
     "completion": _in_one_file("qa.base.completion", "CompletionOptions", "print_completion"),
 }
 USAGE = "usage: pocketqa COMMAND [OPTIONS]; pocketqa COMMAND --help explains the options"

@@ -1,67 +1,60 @@
-"""Reliability plots: drawn from results, and named by what differs among them."""
-
-import json
-from pathlib import Path
+"""Reliability plots: drawn from results by their newest scores, and named by what differs among them."""
 
 import pytest
 from benchmark_results import scored, timed
 
-from benchmarks.reliability import ReliabilityOptions, print_reliability
-from benchmarks.results.files import ResultsError, append_result
+from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data
+from benchmarks.show import model_plots
+from benchmarks.table import TableOptions, print_tables
 from qa.base.errors import OptionError
 
-ERRORS = {"calibration_error": 6.25, "uncalibrated_calibration_error": 12.5}
-WRONG_BINS = json.dumps({"reliability": [1], "uncalibrated_reliability": []} | ERRORS)
-UNREADABLE = ('{"model": "\udcff"}', '{"f1": ' + "[" * 100_000)
+
+def calibrated(model="sure", right=0.5, **more):
+    """Scores with one bin of probabilities, of which a share was right."""
+    bins = {"reliability": [(0.5, right, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]}
+    return scored(model, **bins, **more)
 
 
-def test_a_plot_is_named_by_its_data_or_by_model_and_data(tmp_path, capsys):
-    rows = tmp_path / "rows.jsonl"
-    bins = {"reliability": [(0.5, 0.5, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]} | ERRORS
-    for model, data in (("sure", "a.json"), ("sure", "b.json"), ("other", "b.json")):
-        append_result(rows, scored(model, data=Data(data, "0" * 64), **bins))
+@pytest.fixture
+def drawn(tmp_path, monkeypatch):
+    """A function: titles and calibrated points of the plots that results in several files give."""
+    drawings = []
+    monkeypatch.setattr(model_plots, "panels_svg", lambda panels: drawings.append(panels) or "<svg/>")
 
-    def names(*models):
-        print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg", models))
-        return [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()[:-1]]
+    def draw(*files, models=None):
+        paths = [tmp_path / f"{number}.jsonl" for number in range(len(files))]
+        for path, results in zip(paths, files, strict=True):
+            path.unlink(missing_ok=True)
+            for result in results:
+                append_result(path, result)
+        print_tables(TableOptions(tuple(paths), models=models, reliability=tmp_path / "plot.svg"))
+        return {panel.title: panel.series["calibrated"] for panel in drawings.pop()}
 
-    assert names() == ["sure, a.json", "sure, b.json", "other, b.json"]
-    assert names("sure") == ["a.json", "b.json"]
-    assert names("other") == ["other"]
-    with pytest.raises(OptionError, match="--models must be among other, sure, got absent"):
-        names("absent")
-
-
-def test_results_of_a_comparison_are_drawn_by_their_newest_scores(tmp_path, capsys):
-    rows = tmp_path / "rows.jsonl"
-    bins = {"reliability": [(0.5, 0.5, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]}
-    old = {"calibration_error": 1.0, "uncalibrated_calibration_error": 2.0}
-    for result in (scored("sure", **old, **bins), timed("sure"), scored(), scored("sure", **ERRORS, **bins)):
-        append_result(rows, result)
-    print_reliability(ReliabilityOptions((rows,), tmp_path / "plot.svg"))
-    (line, _) = capsys.readouterr().out.splitlines()
-    assert line.startswith("sure: expected calibration error 6.2 ")
+    return draw
 
 
-def test_a_model_may_be_in_one_of_several_files(tmp_path, capsys):
-    bins = {"reliability": [(0.5, 0.5, 4)], "uncalibrated_reliability": [(0.6, 0.5, 4)]} | ERRORS
-    files = (tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    for path, model in zip(files, ("sure", "other"), strict=True):
-        append_result(path, scored(model, **bins))
-    print_reliability(ReliabilityOptions(files, tmp_path / "plot.svg", ("other",)))
-    assert capsys.readouterr().out.startswith("other: ")
+def test_a_plot_is_named_by_its_data_or_by_model_and_data(drawn):
+    places = (("sure", "a.json"), ("sure", "b.json"), ("other", "b.json"))
+    results = [calibrated(model, data=Data(name, f"sha of {name}")) for model, name in places]
+    assert list(drawn(results)) == ["sure, a.json", "sure, b.json", "other, b.json"]
+    assert list(drawn(results, models=("sure",))) == ["a.json", "b.json"]
+    assert list(drawn(results, models=("other",))) == ["other"]
+    assert list(drawn(results[:1], results[2:], models=("other",))) == ["other"]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"f1": 1.0}', WRONG_BINS, *UNREADABLE])
-def test_what_has_no_scores_of_a_calibrated_model_is_named(tmp_path, content):
-    (tmp_path / "dev.json").write_text(content, errors="surrogateescape")
-    with pytest.raises(ResultsError, match=r"dev\.json: line 1 is not a result"):
-        print_reliability(ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "plot.svg"))
-    append_result(tmp_path / "rows.jsonl", scored())
-    with pytest.raises(OptionError, match=r"rows\.jsonl: no scores of a calibrated model"):
-        print_reliability(ReliabilityOptions((tmp_path / "rows.jsonl",), tmp_path / "plot.svg"))
-    with pytest.raises(OptionError, match=r"--plot .*is an input"):
-        ReliabilityOptions((tmp_path / "dev.json",), tmp_path / "dev.json")
-    with pytest.raises(OptionError, match="results must be at least one file"):
-        ReliabilityOptions((), Path("plot.svg"))
+def test_two_files_of_one_name_have_a_plot_each(drawn):
+    results = [calibrated(right=right, data=Data("dev.json", f"{right}{0:015}")) for right in (0.2, 0.4)]
+    assert drawn(results) == {"dev.json (0.200000)": [(50, 20)], "dev.json (0.400000)": [(50, 40)]}
+
+
+def test_the_newest_scores_are_drawn(drawn):
+    results = [calibrated(right=0.2), timed("sure"), scored(), calibrated(right=0.4)]
+    assert drawn(results) == {"sure": [(50, 40)]}
+
+
+def test_results_without_a_calibrated_model_are_refused(drawn, tmp_path):
+    with pytest.raises(OptionError, match=r"--reliability .*: no scores of a calibrated model"):
+        drawn([scored()])
+    with pytest.raises(OptionError, match=r"--reliability .*is an input"):
+        TableOptions((tmp_path / "rows.jsonl",), reliability=tmp_path / "rows.jsonl")

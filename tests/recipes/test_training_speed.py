@@ -108,9 +108,9 @@ class Pool:
         return self
 
     def result(self):
-        if isinstance(self.outcome, Exception):
+        if isinstance(self.outcome, BaseException):
             raise self.outcome
-        return self.outcome, 500.0
+        return self.outcome, 1000 - 10 * self.outcome
 
 
 def test_the_table_and_the_results_of_a_run_with_a_failing_case(config, monkeypatch, capsys, tmp_path):
@@ -130,14 +130,35 @@ def test_the_table_and_the_results_of_a_run_with_a_failing_case(config, monkeypa
     assert stop.value.code == 1
     shown = capsys.readouterr().out
     line = next(line for line in shown.splitlines() if line.startswith("fine-tune"))
-    assert line.split()[-4:] == ["0", "24.5", "2.75x", "500"], "the mean of 25 / 10 and 24 / 8"
+    assert line.split()[-4:] == ["0", "24.5", "2.75x", "760"], "the mean of 25 / 10 and 24 / 8"
     assert "batch's longest  transformers " in line
     assert "distil failed: no memory" in shown
     theirs, ours = read_results(tmp_path / "rows.jsonl")
-    assert (theirs.case, theirs.windows_per_s, theirs.peak_memory_mb) == ("transformers", (10.0, 8.0), 500.0)
+    assert (theirs.case, theirs.windows_per_s, theirs.peak_memory_mb) == ("transformers", (10.0, 8.0), 920.0)
     assert (ours.case, ours.windows_per_s, ours.batch, ours.steps) == ("fine-tune", (25.0, 24.0), 2, 2)
     assert (theirs.runtime.package, ours.runtime.package) == ("transformers", "torch")
     assert "--rows" in ours.command
+
+
+@pytest.mark.parametrize(
+    ("speeds", "kept"),
+    [
+        (
+            {"transformers": [10.0, 8.0], "fine-tune": [25.0, KeyboardInterrupt()]},
+            {"transformers": (10.0,), "fine-tune": (25.0,)},
+        ),
+        ({"transformers": [10.0], "fine-tune": [KeyboardInterrupt()]}, {"transformers": (10.0,)}),
+        ({"transformers": [KeyboardInterrupt()], "fine-tune": []}, {}),
+    ],
+)
+def test_an_interrupted_run_keeps_what_it_has_finished(speeds, kept, config, monkeypatch, tmp_path):
+    monkeypatch.setattr(script, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(Pool, "speeds", {name: iter(outcomes) for name, outcomes in speeds.items()})
+    rows = tmp_path / "rows.jsonl"
+    with pytest.raises(KeyboardInterrupt):
+        script.main(config(cases=tuple(speeds), rounds=2, rows=rows))
+    found = read_results(rows) if rows.exists() else []
+    assert {row.case: row.windows_per_s for row in found} == kept
 
 
 def test_every_case_is_divided_by_one_of_the_same_loss_with_one_difference():

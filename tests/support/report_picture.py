@@ -13,7 +13,7 @@ from pathlib import Path
 from chromium import chromium
 from places import ROOT
 
-from benchmarks import measure_and_show, resolve
+from benchmarks import measure_and_show
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import append_result, read_results
 
@@ -29,7 +29,7 @@ def draw(out):
             if result.data.name == DATA:
                 append_result(rows, result)
         options = CompareOptions(rows=rows, report=True)
-        measure_and_show.show_results(resolve.Output.of(options), ())
+        measure_and_show.show_results(options)
         with chromium(120) as browser:
             browser.open(rows.with_name("report.html"), width=1200, height=1000)
             picture = browser.send("Page.captureScreenshot")["data"]

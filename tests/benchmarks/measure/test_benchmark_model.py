@@ -5,13 +5,13 @@ import re
 import pytest
 from adb_replay import replayed
 
-from benchmarks import phone
-from benchmarks.measure.benchmark_model import (
+from benchmarks.benchmark_model import (
     FACTS,
     FOLDER,
     THERMAL,
     flags_by_length,
     input_order,
+    measure_on_phone,
     read_figures,
     read_machine,
 )
@@ -34,7 +34,7 @@ FACTS_STEP = (
     f"-s {S} shell {FACTS}",
     f"Google\nPixel 8\n16\nTensor G3\nshiba\narm64-v8a\n{CPUINFO}",
 )
-MACHINE = Machine("Google Pixel 8, Android 16, Tensor G3", 2, ("asimddp", "asimdhp", "i8mm", "bf16"))
+MACHINE = Machine("Google Pixel 8, Android 16, Tensor G3", 2)  # as the app's reports describe it
 CLEANED = (f"-s {S} shell rm -rf {FOLDER}", "")
 NOT_EXECUTABLE = "/system/bin/sh: ./benchmark_model: not executable: 64-bit ELF file\nexit code 126\n"
 BEGAN = """INFO: STARTING!
@@ -95,7 +95,7 @@ def measure(tmp_path, monkeypatch, bundle, binary):
 
     def run(*steps, serial=None):
         with replayed(steps, tmp_path, monkeypatch):
-            return phone.measure_on_phone(PhoneOptions(bundle.path, binary, serial, tmp_path / "rows.jsonl"))
+            return measure_on_phone(PhoneOptions(bundle.path, binary, serial, tmp_path / "rows.jsonl"))
 
     return run
 
@@ -193,7 +193,7 @@ def test_a_serial_that_is_not_there(measure):
 
 def test_inputs_are_refused_before_adb_is_called(make_bundle, binary, tmp_path):
     with pytest.raises(BundleError, match=r"python -m export\.tflite"):
-        phone.measure_on_phone(PhoneOptions(make_bundle(), binary))
+        measure_on_phone(PhoneOptions(make_bundle(), binary))
     with pytest.raises(OptionError, match="--binary must be the file benchmark_model, got"):
         PhoneOptions(tmp_path, tmp_path / "none")
 

@@ -3,9 +3,14 @@
 import pytest
 from comparisons import rebundle
 
-from benchmarks.measure.models import choose_baseline, display_names, find_models
+from benchmarks.measure import models
+from benchmarks.measure.models import choose_baseline, display_names, find_models, toolchain_models
+from benchmarks.measure.run import Run
+from benchmarks.results.files import ResultFile, exit_if_failed, read_results
+from benchmarks.results.rows import Data, Machine
 from compress.cast import CastOptions
 from compress.cast import cast as store
+from qa.base.errors import UnsupportedExport
 from qa.bundles.bundle import open_bundle
 
 
@@ -47,3 +52,19 @@ def test_of_teachers_that_taught_each_other_the_first_is_the_baseline(teacher, m
     assert baseline(student, small, teacher) == teacher
     assert baseline(student, small) == small
     assert baseline(student) == student
+
+
+def test_a_model_that_no_toolchain_expresses_is_a_finding_and_no_fault(make_bundle, tmp_path, monkeypatch):
+    def refuse(toolchain, *others):
+        raise UnsupportedExport(f"{toolchain.name}: no BERT")
+
+    monkeypatch.setattr(models, "build", refuse)
+    found = toolchain_models(*find_models([make_bundle()]))
+    file = ResultFile(tmp_path / "rows.jsonl")
+    run = Run(file, [], Data("d", "d" * 64), found, "cpu", Machine("Z80"), "a command")
+    for model in found:
+        run.fail(model, model.error)
+    rows = read_results(file.path)
+    assert rows[0].error == "torch-compile: no BERT"
+    assert all(row.unsupported for row in rows)
+    exit_if_failed(rows)

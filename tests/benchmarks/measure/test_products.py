@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from places import ROOT
 
-from benchmarks.measure.products import TFLiteProducts, least_instructions, least_per_window
+from benchmarks.measure.products import least_instructions, least_per_window, multiply_adds, open_plain
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ def test_the_shipped_files_products_are_those_of_its_shape(length):
     """A token's int8 products: attention 4 x 384 x 48 heads of 32, feed-forward 2 x 384 x 4,672 neurons, head
     384 x (1,024 + 1,024 + 384 + 2). Each head then multiplies T x T x 32 twice in fp32.
     """
-    found = TFLiteProducts(ROOT / "models" / "student-tflite-int8" / "model.tflite").multiply_adds(length)
+    found = multiply_adds(open_plain(ROOT / "models" / "student-tflite-int8" / "model.tflite"), length)
     assert found == {"int8": 6_882_048 * length, "fp32": 3_072 * length**2}
 
 
@@ -32,6 +32,6 @@ def test_files_of_other_kinds_are_not_counted(tiny_export, windows):
     one = windows[:1]
     n = len(one[0].input_ids)
     file = tiny_export("any-length")
-    counts = TFLiteProducts(file.weights).multiply_adds(n)
+    counts = multiply_adds(open_plain(file.weights), n)
     assert counts.keys() == {"fp32"}
     assert least_per_window(file, one, ("asimddp",)) == round(counts["fp32"] / 4) > 0

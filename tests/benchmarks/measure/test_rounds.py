@@ -5,6 +5,7 @@ import json
 from contextlib import closing
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from benchmarks.measure.conditions import this_host
@@ -16,6 +17,7 @@ from benchmarks.results.rows import Runtime
 from qa.base.errors import OptionError
 from qa.base.journal import Journal
 from qa.runtime.remote import LostError
+from qa.text.features import Window
 
 SETTINGS = (Setting("unpadded"), Setting(8))
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True, settings=SETTINGS)
@@ -34,7 +36,7 @@ def load(path, threads):
         with log.open("a") as file:
             print(*inputs["input_ids"].shape, file=file)
         return 0.0 * inputs["input_ids"], 0.0 * inputs["input_ids"]
-    return Model(("logging", "1.0", ""), None, call)
+    return Model(("logging", "1.0", ""), None, call, 2, 2)
 """
 
 
@@ -51,12 +53,12 @@ def contender(tmp_path, monkeypatch):
     return make
 
 
-def measure(models, journal):
+def measure(models, journal, plan=PLAN, sampled=()):
     """What was timed of each model by its hash, and the load of others."""
-    windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in SETTINGS}
-    timings = {model.sha256: Timing(model, windows) for model in models}
+    windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in plan.settings}
+    timings = {model.sha256: Timing(model, windows, sampled) for model in models}
     cores = this_host().cores_for(1)
-    return timings, run_interleaved_rounds(list(timings.values()), PLAN, 1, cores, journal)
+    return timings, run_interleaved_rounds(list(timings.values()), plan, 1, cores, journal)
 
 
 @pytest.fixture
@@ -91,6 +93,14 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
         assert timing.model.error is None
 
 
+def test_sampled_windows_are_computed_one_by_one(contender, journal, tmp_path):
+    nothing = np.zeros(0, np.int64)
+    sampled = [Window(0, np.arange(n), 1, nothing, nothing, nothing, 0, 0) for n in (5, 3)]
+    timings, _ = measure([contender("a")], journal(), sampled=sampled)
+    assert shapes(tmp_path, "a")[:3] == [(1, 5), (1, 5), (1, 3)], "the first warms up"
+    assert [len(start) for start, _ in timings["a"].logits] == [5, 3]
+
+
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
 def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
     bad = contender(name)
@@ -100,6 +110,23 @@ def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_ro
     assert len(times[name].turns.get(SETTINGS[0], [])) == n_rounds
     assert good.error is None
     assert len(times["good"].turns[SETTINGS[0]]) == PLAN.n_rounds
+
+
+def test_a_setting_that_fails_leaves_the_others(contender, journal, tmp_path):
+    """The memory does not hold a batch of two."""
+    adapter = ADAPTER.replace(
+        'path.name.startswith("fails") and n >= int(path.name[5:])', "len(inputs['input_ids']) > 1"
+    )
+    (tmp_path / "logging_adapter.py").write_text(adapter)
+    one, two = Setting("unpadded"), Setting("unpadded", 2)
+    plan = replace(PLAN, settings=(two, one))
+    for _ in range(2):  # measured, then read from the journal
+        model = contender("a")
+        timings, _ = measure([model], journal(), plan)
+        assert timings["a"].failed == {two: "out of memory"}
+        assert len(timings["a"].turns[one]) == PLAN.n_rounds
+        assert model.error is None
+    assert set(shapes(tmp_path, "a")) == {(1, n) for n in range(2, 8)}
 
 
 def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_path):

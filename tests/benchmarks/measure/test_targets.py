@@ -14,7 +14,7 @@ from comparisons import copied, question, rebundle, write_data
 from ssh_host import Board
 
 from benchmarks import measure_and_show
-from benchmarks.measure import hosts
+from benchmarks.measure import hosts, on_target
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
 from benchmarks.measure.on_target import agreement, check_same_model, parity
@@ -23,7 +23,7 @@ from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import Failure, Latency, Machine, TargetAccuracy
 from benchmarks.results.stats import speedup
 from qa.base.cli import EXIT_INTERRUPTED
-from qa.base.errors import ProbeError
+from qa.base.errors import BundleError, ProbeError
 from qa.base.journal import Journal
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import Example
@@ -272,6 +272,19 @@ def test_a_model_that_failed_since_is_reused_as_a_newer_result(emulator, export,
     assert [type(row) for row in read_results(rows)] == [TargetAccuracy, Failure, TargetAccuracy]
 
 
+def test_a_runtime_that_is_missing_here_is_known_before_the_target_computes(
+    emulator, export, compared, rows, monkeypatch
+):
+    def missing(bundle, threads):
+        raise BundleError("an ONNX bundle needs onnxruntime")
+
+    monkeypatch.setattr(on_target, "load_runtime", missing)
+    monkeypatch.setattr(on_target, "run_windows", lambda *_, **__: pytest.fail("the target computed"))
+    assert compared("qemu:neoverse-n1", export) == 1
+    (only,) = read_results(rows)
+    assert only.error == "an ONNX bundle needs onnxruntime"
+
+
 def test_what_is_retained_is_of_this_machines_baseline_on_the_same_file(
     emulator, export, compared, rows, data, tmp_path, monkeypatch, capsys
 ):
@@ -343,9 +356,30 @@ def test_a_target_that_is_none_is_refused(emulator, export, compared, capsys, ma
         assert wanted in capsys.readouterr().err
     assert compared("qemu:neoverse-n1", make_bundle()) == 2
     assert "none of the bundles is an export" in capsys.readouterr().err
+    assert compared("qemu:neoverse-n1", export, make_bundle(), "--questions", 1) == 0
+    skipped = f"{make_bundle().name}: skipped, --target qemu:neoverse-n1 computes exports only"
+    assert skipped in capsys.readouterr().err.splitlines()
     (emulator / "versions.txt").unlink()
     assert compared("qemu:neoverse-n1", export) == 2
     assert "has no ARM64 Python; run benchmarks/measure/arm64_python.sh once" in capsys.readouterr().err
+
+
+def test_the_copied_files_win_over_an_installed_project_and_over_scripts_in_the_home(
+    export, compared, rows, tmp_path, bare_site, monkeypatch
+):
+    """Over a stand-in for ssh that runs the command here, in another home."""
+    home = tmp_path / "home"
+    others = [home / "json.py", *(home / "site" / name / "__init__.py" for name in ("qa", "benchmarks"))]
+    for path in (*others, home / "pocketqa" / "bin" / "python"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("raise ImportError('not the copied file')")
+    run = f'PYTHONPATH="$PYTHONPATH:{bare_site}:{home}/site" exec {shlex.quote(sys.executable)} -S -s "$@"'
+    Board.script(home / "pocketqa" / "bin" / "python", run)
+    Board.script(tmp_path / "ssh", f'for script; do :; done; cd {home}; HOME={home} exec sh -c "$script"')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert compared("ssh:board", export, "--skip-latency") == 0
+    (only,) = read_results(rows)
+    assert (type(only), only.same_spans) == (TargetAccuracy, 1.0)
 
 
 def test_a_host_that_hangs_is_one_line(export, compared, tmp_path, monkeypatch, capsys):

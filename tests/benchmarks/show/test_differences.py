@@ -124,12 +124,15 @@ def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsy
 
 
 def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):
-    newer = scored("right", 50.0, data=Data(small_squad.name, file_sha256(small_squad)))
-    append_result(tmp_path / "none.jsonl", scored(data=DATA))
+    data = Data(small_squad.name, file_sha256(small_squad))
+    newer = scored("right", 50.0, data=data, n=len(read_squad(small_squad)))
+    append_result(tmp_path / "none.jsonl", newer)
+    append_result(tmp_path / "other.jsonl", scored(data=DATA))
     for change, message in (
         ({"baseline": "elsewhere"}, "--baseline must be one of"),
         ({"models": ("elsewhere",)}, "--models must be among"),
         ({"rows": tmp_path / "none.jsonl"}, "has no answers to"),
+        ({"rows": tmp_path / "other.jsonl"}, "but the rows were measured on dev.json"),
     ):
         with pytest.raises(OptionError, match=message):
             print_differences(replace(config, **change))

@@ -7,7 +7,7 @@ import pytest
 from chromium import chromium
 from report_material import ARM, CPU, INT8, ODD_NAME, PIXEL, TEACHER, write_material
 
-from benchmarks import measure_and_show, resolve
+from benchmarks import measure_and_show
 from benchmarks.options import CompareOptions
 from benchmarks.results.rows import Accuracy, Failure, Latency
 
@@ -25,9 +25,7 @@ BROKEN_WORDS = """[...document.querySelectorAll('thead button')].filter(b => b.c
 def material(tmp_path_factory):
     folder = tmp_path_factory.mktemp("report")
     rows_path, data, rows = write_material(folder)
-    measure_and_show.show_results(
-        resolve.Output.of(CompareOptions(data=str(data), rows=rows_path, report=True)), ()
-    )
+    measure_and_show.show_results(CompareOptions(data=str(data), rows=rows_path, report=True))
     return folder / "report.html", rows
 
 

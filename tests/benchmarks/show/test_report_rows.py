@@ -6,7 +6,7 @@ import shlex
 import shutil
 
 import pytest
-from benchmark_results import NO_BASELINE, scored
+from benchmark_results import scored
 from compare_cli import run_cli
 from msgspec.structs import replace
 from report_material import STUDENT, write_material
@@ -166,21 +166,6 @@ def test_another_baseline_needs_no_measurement(material, make_bundle, monkeypatc
     assert "--baseline" in page.command
     assert run_cli(monkeypatch, *words, "--baseline", make_bundle(seed=1)) == 2
     assert "was not measured" in capsys.readouterr().err
-
-
-def test_results_that_name_no_baseline_get_one():
-    export = {"stage": "export", **NO_BASELINE}
-    for results, baseline in (
-        ([scored("small", 60.0, **export), scored(**NO_BASELINE)], "teacher"),
-        ([scored("small", 60.0, **export), scored("int8", 50.0, **export)], "small"),
-        ([scored("small", 60.0, **export), scored("int8", 50.0)], None),
-    ):
-        (group,) = measure_and_show.compared(results, [])
-        entry = group.baseline_entry
-        assert (entry and entry.model) == baseline
-        if baseline:
-            others = [e for e in group.entries if e is not entry]
-            assert [e.retained for e in others] == [e.f1 / entry.f1 for e in others]
 
 
 def test_intervals_of_another_baseline_are_dropped():

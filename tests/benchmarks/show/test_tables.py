@@ -3,6 +3,8 @@
 tests/test_docs_results.py holds the pages against the committed rows: columns, footnotes, markers, drawings.
 """
 
+from operator import itemgetter
+
 import msgspec
 import pytest
 from benchmark_results import (
@@ -15,6 +17,7 @@ from benchmark_results import (
     TORCH,
     UNEVEN,
     batched,
+    facts,
     failure,
     footnotes,
     lines,
@@ -29,17 +32,18 @@ from benchmark_results import (
 )
 
 from benchmarks.results.files import append_result
-from benchmarks.results.rows import Data, Latency, Machine, Runtime
+from benchmarks.results.rows import Data, Latency, Machine, Runtime, TrainingSpeed
 from benchmarks.show.columns import EVERYDAY_F1
 from benchmarks.show.groups import EVERYDAY_DATA, collect, newest_order
 from benchmarks.show.headline import headline
 from benchmarks.show.report import Page
 from benchmarks.show.tables import (
     UNKNOWN,
+    Column,
     as_markdown,
     as_text,
     check_markers,
-    text_table,
+    make_table,
 )
 from benchmarks.show.views import view_tables
 from benchmarks.table import TableOptions, print_tables
@@ -301,12 +305,21 @@ def test_the_brief_view_is_100_characters_wide_and_loses_nothing_of_a_long_name(
     assert shown(padded, "ms", view="brief") == ["7.0", UNKNOWN]
 
 
+def test_speeds_of_training_make_no_group():
+    case = {"case": "distil", "layers": 3, "batch": 16, "steps": 12, "threads": 1}
+    training = facts("teacher", data=Data("train.json", "train")) | case
+    speed = TrainingSpeed(**training, windows_per_s=(10.0,), peak_memory_mb=5.0)
+    assert collect([speed]) == []
+    assert [group.data for group in collect([scored(), speed])] == ["dev.json"]
+
+
 def test_text_is_aligned_and_markdown_escapes():
     results = [scored(n, same_answers=1.0) for n in ("teacher", "student-tflite-int8-weights")]
     for view in ("summary", "accuracy"):
         text = as_text(view_tables(collect(results), view)[0]).splitlines()
         assert len(text[1]) == len(text[2]) >= len(text[3])
-    text = as_markdown(text_table("<b>dev</b>", ("model", "x"), [("<img src=x>|", "1")], ("A & B",)))
+    columns = [Column("model", itemgetter(0)), Column("x", itemgetter(1), "")]
+    text = as_markdown(make_table("<b>dev</b>", columns, [("<img src=x>|", "1")], ("A & B",)))
     assert "<b>" not in text
     for part in ("| &lt;img src=x&gt;\\| | 1 |", "| :-- | --: |", "<sub>A &amp; B</sub><br>"):
         assert part in text

@@ -140,10 +140,10 @@ def test_the_newest_result_of_a_phones_setting_counts_and_runtimes_stand_side_by
 
 def test_a_phones_failure_is_listed_until_a_run_of_that_setting_succeeds():
     phone = {"target": "phone", "machine": PIXEL, "data": None}
-    broken = failure("int8", "out of memory", threads=4, lengths=384, **phone)
+    broken = failure("int8", "out of memory", threads=4, **phone)
     untold = failure("int8", "no signature", **phone)
     (table,) = view_tables(collect([on_phone(), broken]), "latency")
-    line = "int8 (lengths 384, threads 4) failed: out of memory"
+    line = "int8 (threads 4) failed: out of memory"
     assert line in table.footnotes
     assert line in Page(collect([on_phone(), broken])).render()
     for results, counted in (

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import sys
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
@@ -14,10 +15,10 @@ from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.worker_process import Worker
 from benchmarks.toolchains import build as building
-from benchmarks.toolchains import ort_documented
-from benchmarks.toolchains.build import ToolchainError, build
+from benchmarks.toolchains.build import ToolchainError, build, run_adapter
 from benchmarks.toolchains.registry import PLAIN_ONNX, TOOLCHAINS, Toolchain
 from export.parity import real_windows
+from qa.base.errors import UnsupportedExport
 from qa.bundles.bundle import open_bundle
 from qa.formats.precision import PRECISIONS
 from qa.runtime.probe import relative_difference
@@ -124,7 +125,7 @@ def prepared_here(toolchain, python, *arguments):
     return {name: version(name) for name in adapter.PACKAGES}
 
 
-def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
+def test_an_artefact_is_kept_for_its_bundle_and_adapter_and_made_again_for_others(
     make_bundle, bundle, make, folder, monkeypatch
 ):
     first = make("torch-compile")
@@ -133,6 +134,10 @@ def test_an_artefact_is_kept_for_its_bundle_and_made_again_for_another(
     assert first.size_bytes == bundle.weights.stat().st_size
     assert make("torch-compile") == first
     assert (first.path / "model.safetensors").stat().st_ino == made.st_ino
+    with monkeypatch.context() as changed:
+        changed.setattr(building, "file_sha256", lambda path: "of another adapter")
+        make("torch-compile")
+    assert (first.path / "model.safetensors").stat().st_ino != made.st_ino
     other = open_bundle(make_bundle(seed=1))
     make("torch-compile", other)
     assert (first.path / "model.safetensors").read_bytes() == other.weights.read_bytes()
@@ -183,8 +188,9 @@ def test_from_bundle_to_served_logits(name, model, differs, share, runtime, make
     assert least <= largest_difference(wanted, found) <= most
 
 
-def test_a_model_that_is_no_bert_is_refused_in_one_line(make_bundle, calibration, folder):
-    message = r"^ort-documented-int8 .*recipe for BERT.*distilbert.*leave it out$"
-    with pytest.raises(ValueError, match=message):
-        ort_documented.prepare(make_bundle("distilbert"), folder, calibration, "int8")
-    assert not folder.exists()
+def test_a_model_that_a_toolchain_cannot_express_is_a_finding(make_bundle, calibration, folder):
+    arguments = (make_bundle("distilbert"), folder, calibration, "int8")
+    message = "^ort-documented-int8: this recipe is for BERT, and this is a distilbert$"
+    with pytest.raises(UnsupportedExport, match=message):
+        run_adapter(TOOLCHAINS["ort-documented-int8"], Path(sys.executable), *map(str, arguments))
+    assert list(folder.iterdir()) == []

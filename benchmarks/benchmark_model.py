@@ -9,18 +9,23 @@ import re
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure.command_line import note
-from benchmarks.measure.conditions import useful_flags
+from benchmarks.measure.command_line import command_line_of, note
 from benchmarks.measure.models import bundle_metadata, display_names
 from benchmarks.measure.phone_report import XNNPACK
 from benchmarks.measure.run import now
+from benchmarks.phone import PhoneOptions
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, PhoneLatency, Runtime
+from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.tables import show
+from benchmarks.show.views import view_tables
+from export.android.check import open_tflite
 from export.android.push_to_phone import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
 from qa.base.errors import DeviceError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
+from qa.bundles.hf_import import output_beside
 from qa.formats.tflite import SHORT_LENGTHS
 from qa.runtime.package import Package, read_package
 
@@ -45,21 +50,26 @@ STATISTIC = re.compile(r"(\w+)=([\d.]+(?:e\+\d+)?)")
 FAULT = re.compile(r"(ERROR|FATAL): (?!Benchmarking failed)")
 
 
-def measure_on_phone(
-    bundle: Bundle, binary: Path, serial: str | None, file: ResultFile, command: str
-) -> list[AnyResult]:
-    """Run the binary on the phone for each length and number of threads; append and return the results.
+def measure_on_phone(options: PhoneOptions) -> list[AnyResult]:
+    """Run the binary on the phone for each length and number of threads; append and print the results.
 
-    Its files are removed from the phone at the end, also after a failure. DeviceError when a run fails.
+    Returns them. Its files are removed from the phone at the end, also after a failure. DeviceError when a
+    run fails.
     """
+    bundle = open_tflite(options.model)
+    file = ResultFile(options.rows or output_beside(options.model, "rows").with_name("rows.jsonl"))
     try:
-        phone = Phone(choose_device(run_adb("devices"), serial))
+        phone = Phone(choose_device(run_adb("devices"), options.serial))
         try:
-            return _measure(phone, bundle, binary, file, command)
+            _measure(phone, bundle, options, file)
         finally:
             _clean(phone)
     except Refused as refused:
         raise DeviceError(f"adb failed: {refused}") from None
+    groups = collect(file.all, newest_order(file.all))
+    name = str(file.new[0].machine)
+    show(view_tables([g for g in groups if g.on_phone and g.machine == name], "latency"), None, "latency")
+    return file.new
 
 
 def _clean(phone: Phone) -> None:
@@ -69,7 +79,8 @@ def _clean(phone: Phone) -> None:
         note(f"{FOLDER} is still on {phone.serial}: {failed}")
 
 
-def _measure(phone: Phone, bundle: Bundle, binary: Path, file: ResultFile, command: str) -> list[AnyResult]:
+def _measure(phone: Phone, bundle: Bundle, options: PhoneOptions, file: ResultFile) -> None:
+    binary = options.binary
     machine, abi = read_machine(phone.shell(FACTS))
     common = {
         **bundle_metadata(bundle, display_names([bundle.path])[0]),
@@ -77,7 +88,7 @@ def _measure(phone: Phone, bundle: Bundle, binary: Path, file: ResultFile, comma
         "machine": machine,
         # The binary does not tell its version.
         "runtime": Runtime(BENCHMARK_MODEL, file_sha256(binary)[:12], XNNPACK[True]),
-        "command": command,
+        "command": command_line_of("-m benchmarks.phone", options),
         "date": now(),
     }
     phone.shell(f"mkdir -p {FOLDER}")
@@ -94,7 +105,6 @@ def _measure(phone: Phone, bundle: Bundle, binary: Path, file: ResultFile, comma
             except BinaryError as failed:
                 raise DeviceError(f"{binary} on {phone.serial} ({abi}), {setting}: {failed}") from None
             file.append(PhoneLatency(**common, threads=threads, lengths=length, **figures))
-    return file.new
 
 
 class BinaryError(Exception):
@@ -102,13 +112,13 @@ class BinaryError(Exception):
 
 
 def read_machine(printed: str) -> tuple[Machine, str]:
-    """Return the phone, named as the app's reports name it, and its ABI, from what FACTS printed."""
+    """Return the phone as the app's reports describe it, and its ABI, from what FACTS printed."""
     lines = [line.strip() for line in printed.splitlines()]
     manufacturer, model, android, soc, hardware, abi = lines[: len(PROPERTIES)]
     cpuinfo = "\n".join(lines[len(PROPERTIES) :])
     cores = len(re.findall(r"^processor\s*:", cpuinfo, re.MULTILINE))
     name = f"{manufacturer} {model}, Android {android}, {soc or hardware}"
-    return Machine(name, cores or None, useful_flags(cpuinfo)), abi
+    return Machine(name, cores or None), abi
 
 
 def flags_by_length(model: Path) -> list[tuple[int, str]]:

@@ -4,7 +4,7 @@
 
 The questions are checked and converted. A part of their texts is held out. The student trains on the other
 texts with the rounding of the export, and is exported to TFLite int8. Its file is compared with the shipped
-file on the held-out part. The same command continues a stopped run.
+file, or with the model of --model, on the held-out part. The same command continues a stopped run.
 """
 
 import math

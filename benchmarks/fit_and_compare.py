@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.differences import read_f1
 from benchmarks.fit import FitOptions
+from benchmarks.measure.models import display_names
 from benchmarks.measure_and_show import measure
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import exit_if_failed
@@ -46,9 +47,10 @@ OTHER_MINUTES = 2  # rounding before training, and the export
 def fit(options: FitOptions) -> None:
     """Convert, split, train, export, compare, and say which file is better."""
     check_converters()
-    baseline = shipped(ASKED)
     model = options.model or shipped(STUDENT)
     parent = open_model(model, format="pytorch")
+    # What a model of the user's gained is asked of that model, which may read another language than ours.
+    baseline = shipped(ASKED) if options.model is None else parent.path
     if export_format(parent) != "tflite":
         raise UnsupportedExport(f"--model {model}: cannot be exported to TFLite; give another model")
     train, held_out = split(options)
@@ -83,7 +85,8 @@ def fit(options: FitOptions) -> None:
         (baseline, file), str(held_out), baseline=baseline, rows=rows, skip_latency=True
     )
     exit_if_failed(measure(compared))
-    print(verdict(*difference(rows, held_out, baseline, file)))
+    kept = "ours" if options.model is None else str(model)
+    print(verdict(*difference(rows, held_out, baseline, file), kept))
 
 
 def split(options: FitOptions) -> tuple[Path, Path | None]:
@@ -112,9 +115,10 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
     examples = read_squad(questions)
     contexts = held_out_contexts(examples)
     if not contexts:
+        n_texts = len({e.context for e in examples})
         print(
-            f"held out: nothing, all {len(examples):,} questions are trained on; to hold out "
-            f"{ENOUGH_QUESTIONS} questions on {MIN_ARTICLES} texts takes twice as many"
+            f"held out: nothing, all {len(examples):,} questions on {n_texts:,} texts are trained on; to "
+            f"hold out {ENOUGH_QUESTIONS} questions on {MIN_ARTICLES} texts takes about twice as many of both"
         )
         return questions, None
     parts = {True: out / "held_out.json", False: out / "train.json"}
@@ -182,17 +186,18 @@ def exported(bundle: Bundle, out: Path) -> Path:
 def difference(rows: Path, data: Path, baseline: Path, file: Path) -> tuple[Interval, float | None]:
     """Return F1 of `file` less that of `baseline` in points, over texts, and the train-test overlap."""
     examples, f1, scores = read_f1(rows, str(data))
-    found, _ = score_interval(f1[file.name] - f1[baseline.name], [e.context for e in examples])
-    return found, scores[file.name].train_overlap
+    before, after = display_names([baseline, file])
+    found, _ = score_interval(f1[after] - f1[before], [e.context for e in examples])
+    return found, scores[after].train_overlap
 
 
-def verdict(points: Interval, overlap: float | None) -> str:
-    """Recommend a file in a sentence; none where questions are about passages trained on."""
+def verdict(points: Interval, overlap: float | None, kept: str) -> str:
+    """Recommend the file made or the model `kept`; none where questions are about passages trained on."""
     measured = (
         f"{points.mean:+.1f} points of F1 ({LEVEL:.0%} interval {points.low:+.1f} to {points.high:+.1f})"
     )
     if overlap:
-        return f"no file is recommended: yours differs by {measured}, but {overlap_line(overlap)}"
+        return f"no file is recommended: the new one differs by {measured}, but {overlap_line(overlap)}"
     if points.low > 0:
-        return f"yours is better by {measured}"
-    return f"keep ours: yours differs by {measured}"
+        return f"the new file is better by {measured}"
+    return f"keep {kept}: the new file differs by {measured}"

@@ -91,12 +91,6 @@ class Bundle(ModelFolder):
     """Hash of the manifest, and through it of every file: the bundle's identity."""
 
     @property
-    def settings_sha256(self) -> str | None:
-        """SHA-256 of the settings; None when they are those that the bundle was sealed with."""
-        now = hashlib.sha256(self.settings.to_json().encode()).hexdigest()
-        return None if now == self.manifest.files[SETTINGS] else now
-
-    @property
     def lasting_tuning(self) -> Tuning | None:
         """Tuning that children keep: on other files than the bundle's own, its held-out questions."""
         tuning = self.manifest.tuning

@@ -60,7 +60,7 @@ def test_a_table_becomes_a_file_and_a_stopped_run_continues(model, tmp_path, cap
     printed = capsys.readouterr()
     assert not checkpoint.exists()
     assert "questions.json.dropped.tsv" in printed.out
-    assert printed.out.splitlines()[-1].startswith("keep ours: yours differs by -")
+    assert printed.out.splitlines()[-1].startswith(f"keep {model}: the new file differs by ")
     assert "next:" not in printed.out
     assert {"report.html", "rows.jsonl", "questions.json.dropped.tsv"} <= {
         path.name for path in out.iterdir()
@@ -183,14 +183,30 @@ def test_a_copy_is_held_out_with_its_original_and_words_decide():
 @pytest.mark.parametrize(
     ("points", "overlap", "says"),
     [
-        ((12.34, 3.2, 20.0), None, "yours is better by +12.3 points of F1 (95% interval +3.2 to +20.0)"),
-        ((12.34, 3.2, 20.0), 0.0, "yours is better by +12.3 points of F1 (95% interval +3.2 to +20.0)"),
-        ((4, -1, 9), None, "keep ours: yours differs by +4.0 points of F1 (95% interval -1.0 to +9.0)"),
-        ((-4, -9, -1), None, "keep ours: yours differs by -4.0 points of F1 (95% interval -9.0 to -1.0)"),
-        ((12, 3, 20), 0.5, "no file is recommended: yours differs by +12.0 points of F1 (95% "),
+        (
+            (12.34, 3.2, 20.0),
+            None,
+            "the new file is better by +12.3 points of F1 (95% interval +3.2 to +20.0)",
+        ),
+        (
+            (12.34, 3.2, 20.0),
+            0.0,
+            "the new file is better by +12.3 points of F1 (95% interval +3.2 to +20.0)",
+        ),
+        (
+            (4, -1, 9),
+            None,
+            "keep ours: the new file differs by +4.0 points of F1 (95% interval -1.0 to +9.0)",
+        ),
+        (
+            (-4, -9, -1),
+            None,
+            "keep ours: the new file differs by -4.0 points of F1 (95% interval -9.0 to -1.0)",
+        ),
+        ((12, 3, 20), 0.5, "no file is recommended: the new one differs by +12.0 points of F1 (95% "),
     ],
 )
 def test_a_file_is_recommended_if_its_interval_is_above_zero(points, overlap, says):
-    line = verdict(Interval(*points), overlap)
+    line = verdict(Interval(*points), overlap, "ours")
     assert line.startswith(says)
     assert (line == says) == (not overlap)

@@ -1,7 +1,6 @@
 """The mean of models: of their weights, with a threshold and an origin of its own, and only where they have
 one shape."""
 
-import json
 import re
 import shutil
 from contextlib import nullcontext
@@ -9,6 +8,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 from comparisons import rebundle
+from json_files import change_json
 
 from compress.cast import CastOptions
 from compress.cast import cast as store
@@ -18,22 +18,17 @@ from distill.average import AverageOptions, average, shape_of
 from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import MANIFEST, open_bundle
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-
-
-def as_stage(folder, stage):
-    path = folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"stage": stage}))
 
 
 @pytest.fixture
 def models(make_bundle, few, tmp_path):
     """One trained from the other."""
     first = shutil.copytree(make_bundle(), tmp_path / "first")
-    as_stage(first, "finetune")
+    change_json(first / MANIFEST, stage="finetune")
     config = FinetuneOptions(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
     return first, finetune(config).path
 
@@ -101,7 +96,7 @@ def test_what_a_checkpoint_says_of_itself_is_no_shape(make_bundle):
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):
-    as_stage(models[1], "distill")
+    change_json(models[1] / MANIFEST, stage="distill")
     assert not average(AverageOptions(models=models, out=tmp_path / "mean")).manifest.is_teacher
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 import torch
-from checkpoints import change_json, change_weights, write_checkpoint
+from checkpoints import change_weights, write_checkpoint
 from comparisons import copied, write_examples
+from json_files import change_json
 
 from distill.data import load_splits
 from distill.options import DistillOptions, FinetuneOptions

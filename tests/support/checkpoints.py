@@ -1,13 +1,14 @@
 """Tiny random checkpoints of every family, each with a small tokenizer, and what transformers computes with them:
 text in, logits out."""
 
-import json
 from functools import cache
 
 import torch
 import transformers
-from made_tokenizers import passages
+from json_files import write_json
+from made_tokenizers import BYTE_PAIR_TOKENS, passages, trained_byte_pairs
 from safetensors.torch import load_file, save_file
+from tiny_models import spread_weights
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
@@ -72,15 +73,8 @@ def unigrams(cls, sep, special, n_separators, passage_type):
 
 def byte_pairs():
     """As RoBERTa's."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator([*passages()[:10], QUESTION, SENTENCE], trainer)
-    return finished(tokenizer, special, "<s>", "</s>", 2, 0)
+    tokenizer = trained_byte_pairs(400, [*passages()[:10], QUESTION, SENTENCE])
+    return finished(tokenizer, BYTE_PAIR_TOKENS, "<s>", "</s>", 2, 0)
 
 
 def finished(tokenizer, special, cls, sep, n_separators, passage_type):
@@ -133,12 +127,7 @@ def write_checkpoint(folder, family, tokenizer="", **config):
     torch.manual_seed(1)
     rows = vocabulary.get_vocab_size() + 4  # some for added tokens
     model = model_class(family)(ENCODERS[family].config_class(**sizes | {"vocab_size": rows} | config)).eval()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
-            torch.nn.init.normal_(module.bias, std=0.1)
-        elif isinstance(module, torch.nn.Embedding):
-            torch.nn.init.normal_(module.weight)
+    spread_weights(model)
     model.save_pretrained(folder)
     return folder
 
@@ -151,22 +140,6 @@ def pad(tokenizer):
 def model_class(family):
     """transformers' class for question answering."""
     return getattr(transformers, ENCODERS[family].question_answering)
-
-
-def write_json(path, value):
-    """Write a value as JSON."""
-    path.write_text(json.dumps(value), encoding="utf-8")
-
-
-def read_json(path):
-    """Read a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def change_json(path, **changes):
-    """Change keys of a JSON file; None removes one."""
-    values = read_json(path) | changes
-    write_json(path, {key: value for key, value in values.items() if value is not None})
 
 
 def change_weights(folder, change):

@@ -8,15 +8,13 @@ from checkpoints import (
     FAMILIES,
     TOLERANCE,
     WINDOWS,
-    change_json,
     change_weights,
     largest_difference,
     our_logits,
-    read_json,
     reference_logits,
     write_checkpoint,
-    write_json,
 )
+from json_files import change_json, read_json, write_json
 from tokenizers import Tokenizer, normalizers, pre_tokenizers
 from transformers import AutoTokenizer
 

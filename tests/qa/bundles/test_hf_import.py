@@ -15,7 +15,8 @@ from checkpoints import write_checkpoint
 from comparisons import UNTRAINED_SPANS
 from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
-from tiny_models import ENCODER_CONFIGS
+from sealed import RECORD
+from tiny_models import ENCODER_CONFIGS, spread_weights
 from transformers import AutoModelForQuestionAnswering
 
 from compress.options import PruneOptions
@@ -30,11 +31,9 @@ from qa.base.errors import BundleError, DownloadError, OptionError
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.bundle import new_bundle
 from qa.bundles.hf_import import open_model, output_beside
-from qa.bundles.manifest import StageRecord
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
-from qa.formats.parameters import Parameters
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
@@ -62,10 +61,7 @@ def save_checkpoint(folder, family, **options):
     config = ENCODER_CONFIGS[family]()
     config.update(options)
     model = getattr(transformers, ENCODERS[family].question_answering)(config).eval()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
-    model.save_pretrained(folder)
+    spread_weights(model).save_pretrained(folder)
     WRITE_TOKENIZER.get(family, lambda path: copy_tokenizer(embedded_folder(), path))(folder)
     if family == "albert":  # versions of transformers differ in its default
         (folder / "tokenizer_config.json").write_text(json.dumps({"model_input_names": INPUTS}))
@@ -117,16 +113,10 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
 def test_threads_that_make_a_bundle_of_the_cache_at_once_get_the_same(cache):
     n_threads = 4
     all_have_drafts = threading.Barrier(n_threads, timeout=20)
-    record = StageRecord(
-        format="pytorch",
-        precision="fp32",
-        stage="package",
-        parameters=Parameters(total=7, without_embeddings=7),
-    )
     cached = cache / "packages" / "model"
 
     def make():
-        with new_bundle(cached, record) as draft:
+        with new_bundle(cached, RECORD) as draft:
             (draft.path / "model.safetensors").write_bytes(b"weights")
             QASettings().save(draft.path / "qa.json")
             all_have_drafts.wait()

@@ -29,7 +29,7 @@ FAMILY_SIZES = {
 }
 POSITIONS = 102
 WINDOWS = {"max_length": 96, "doc_stride": 30, "max_question_length": 40}
-TOLERANCE = 2e-5  # in deviations of the logits: at least two roundings of float32, which a test measures
+TOLERANCE = 2e-5  # in deviations of the logits: at least two roundings of float32
 # Of how it computes, not what: parts of odd sizes fail in transformers.
 AS_IT_IS = {"dtype": torch.float32, "chunk_size_feed_forward": 0}
 QUESTION = "Who wrote the FIRST café program in 1843?"
@@ -149,10 +149,10 @@ def change_weights(folder, change):
     save_file({name: tensor for made in tensors for name, tensor in made.items()}, path, {"format": "pt"})
 
 
-def reference_logits(folder, **loading):
+def reference_logits(folder):
     """Start and end logits of each window, (T, 2) each, by transformers' own tokenizer and forward pass."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForQuestionAnswering.from_pretrained(folder, **AS_IT_IS | loading).eval()
+    model = AutoModelForQuestionAnswering.from_pretrained(folder, **AS_IT_IS).eval()
     question = tokenizer(QUESTION, add_special_tokens=False)["input_ids"]
     budget = WINDOWS["max_length"] - len(question) - tokenizer.num_special_tokens_to_add(pair=True)
     rows = tokenizer(

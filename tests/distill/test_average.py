@@ -24,12 +24,14 @@ from qa.models.model import QAModel
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
-@pytest.fixture
-def models(make_bundle, few, tmp_path):
+@pytest.fixture(scope="module")
+def models(make_bundle, small_squad, tmp_path_factory):
     """One trained from the other."""
-    first = shutil.copytree(make_bundle(), tmp_path / "first")
+    folder = tmp_path_factory.mktemp("models")
+    first = shutil.copytree(make_bundle(), folder / "first")
     change_json(first / MANIFEST, stage="finetune")
-    config = FinetuneOptions(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
+    brief = {"data": str(small_squad), "epochs": 0.1, "batch_size": 4, "precision": "fp32"}
+    config = FinetuneOptions(model=str(first), out=folder / "further", learning_rate=1e-3, **brief)
     return first, finetune(config).path
 
 
@@ -96,8 +98,10 @@ def test_what_a_checkpoint_says_of_itself_is_no_shape(make_bundle):
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):
-    change_json(models[1] / MANIFEST, stage="distill")
-    assert not average(AverageOptions(models=models, out=tmp_path / "mean")).manifest.is_teacher
+    student = shutil.copytree(models[1], tmp_path / "student")
+    change_json(student / MANIFEST, stage="distill")
+    mean = average(AverageOptions(models=(models[0], student), out=tmp_path / "mean"))
+    assert not mean.manifest.is_teacher
 
 
 def test_what_has_no_mean_is_refused_by_name(make_bundle, models, small_squad, tmp_path):

@@ -92,7 +92,7 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
 
 
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
-def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
+def test_one_that_fails_drops_out_alone(contender, journal, name, n_rounds):
     bad = contender(name)
     good = contender("good")
     times, _ = measure([bad, good], journal())

@@ -138,7 +138,7 @@ def test_a_sample_and_a_teacher_have_the_licences_of_what_they_were_made_of(seal
 
 
 @pytest.mark.parametrize("with_unknown", [False, True])
-def test_added_questions_are_a_part_of_their_own(seal, embedded_reference, tmp_path, with_unknown):
+def test_added_questions_are_a_part_of_their_own(seal, tmp_path, with_unknown):
     unknown = write_examples(tmp_path / "mine.json", read_squad(resolve("embedded", "dev"))[:3])
     add = ("embedded", str(unknown)) if with_unknown else ("embedded",)
     mixed, few = tmp_path / "mixed.json", tmp_path / "few.json"

@@ -12,6 +12,7 @@ from export.tflite.structure import read_structure
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, position_table
+from qa.runtime.runtimes import load_runtime
 
 LENGTH = 128
 
@@ -67,6 +68,7 @@ def test_tflite(make_whole_bundle, tmp_path, flag):
             model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=lengths
         )
     )
+    assert load_runtime(exported, 1).lengths == (128,), "not any length"
     if flag == "int8":
         types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
         assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

@@ -187,17 +187,13 @@ def bare_site(tmp_path_factory):
 @pytest.fixture
 def make_export(make_bundle, tmp_path):
     """A function: a TFLite bundle of that name with a weights file of that many bytes."""
+    from sealed import seal
 
-    from qa.bundles.bundle import new_bundle, open_bundle
-    from qa.bundles.manifest import StageRecord
+    from qa.bundles.bundle import open_bundle
 
     def make(name, n_bytes):
-        parent = open_bundle(make_bundle())
-        parameters = parent.manifest.parameters
-        record = StageRecord(format="tflite", precision="int8", stage="export", parameters=parameters)
-        with new_bundle(tmp_path / "run" / name, record) as draft:
-            (draft.path / "qa.json").write_bytes((parent.path / "qa.json").read_bytes())
-            (draft.path / "model.tflite").write_bytes(bytes(n_bytes))
-        return tmp_path / "run" / name
+        settings = open_bundle(make_bundle()).settings
+        kept = {"kind": "tflite", "precision": "int8", "stage": "export"}
+        return seal(tmp_path / "run" / name, settings, bytes(n_bytes), **kept).path
 
     return make

@@ -1,7 +1,6 @@
 """The mean of models: of their weights, with a threshold and an origin of its own, and only where they have
 one shape."""
 
-import json
 import re
 import shutil
 from contextlib import nullcontext
@@ -9,6 +8,7 @@ from contextlib import nullcontext
 import pytest
 import torch
 from comparisons import rebundle
+from json_files import change_json
 
 from compress.cast import CastOptions
 from compress.cast import cast as store
@@ -18,23 +18,20 @@ from distill.average import AverageOptions, average, shape_of
 from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import MANIFEST, open_bundle
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
 
-def as_stage(folder, stage):
-    path = folder / "manifest.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"stage": stage}))
-
-
-@pytest.fixture
-def models(make_bundle, few, tmp_path):
+@pytest.fixture(scope="module")
+def models(make_bundle, small_squad, tmp_path_factory):
     """One trained from the other."""
-    first = shutil.copytree(make_bundle(), tmp_path / "first")
-    as_stage(first, "finetune")
-    config = FinetuneOptions(model=str(first), out=tmp_path / "further", learning_rate=1e-3, **few)
+    folder = tmp_path_factory.mktemp("models")
+    first = shutil.copytree(make_bundle(), folder / "first")
+    change_json(first / MANIFEST, stage="finetune")
+    brief = {"data": str(small_squad), "epochs": 0.1, "batch_size": 4, "precision": "fp32"}
+    config = FinetuneOptions(model=str(first), out=folder / "further", learning_rate=1e-3, **brief)
     return first, finetune(config).path
 
 
@@ -101,8 +98,10 @@ def test_what_a_checkpoint_says_of_itself_is_no_shape(make_bundle):
 
 
 def test_a_mean_of_students_is_no_teacher(models, tmp_path):
-    as_stage(models[1], "distill")
-    assert not average(AverageOptions(models=models, out=tmp_path / "mean")).manifest.is_teacher
+    student = shutil.copytree(models[1], tmp_path / "student")
+    change_json(student / MANIFEST, stage="distill")
+    mean = average(AverageOptions(models=(models[0], student), out=tmp_path / "mean"))
+    assert not mean.manifest.is_teacher
 
 
 def test_what_has_no_mean_is_refused_by_name(make_bundle, models, small_squad, tmp_path):

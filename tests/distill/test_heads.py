@@ -4,7 +4,7 @@ head can be pruned."""
 import pytest
 import torch
 from quick import EVERY_HEAD, quick
-from sixteen_questions import f1, sixteen_questions
+from sixteen_questions import learns, sixteen_questions
 
 from compress.prune.magnitude import linear_weights
 from distill.options import DistillOptions
@@ -13,9 +13,6 @@ from distill.prune_plan.plan import prune_by_importance
 from distill.student import student_from_layers
 from distill.train_on_teacher import new_student
 from distill.training.batches import model_inputs, to_tensors
-from distill.training.objectives import supervised
-from distill.training.options import TrainingOptions
-from distill.training.trainer import Trainer
 from qa.models.heads import build_head
 from qa.models.model import QAModel
 from qa.text.settings import QASettings
@@ -37,20 +34,13 @@ def questions(make_bundle):
 )
 def test_every_kind_of_head_learns_16_real_questions(make_bundle, questions, tmp_path, head):
     model = QAModel.from_pretrained(make_bundle(encoder="bert-1-layer", head=head))
-    assert f1(model, questions) < 50
-    options = TrainingOptions(5e-3, 16, 70, precision="fp32")
-    Trainer(model, questions[1], supervised, options, tmp_path, "t").train()
-    assert f1(model, questions) == 100
+    assert learns(model, questions, tmp_path, epochs=70)
 
 
 @pytest.mark.parametrize("encoder", quick(rest=["roberta", "distilbert", "albert", "mobilebert"]))
 def test_every_encoder_learns_them_by_its_own_tokens(make_bundle, tmp_path, encoder):
     model = QAModel.from_pretrained(make_bundle(encoder=encoder, head="linear"))
-    theirs = sixteen_questions(make_bundle(encoder=encoder, head="linear"))
-    assert f1(model, theirs) < 50
-    options = TrainingOptions(5e-3, 16, 100, precision="fp32")
-    Trainer(model, theirs[1], supervised, options, tmp_path, "t").train()
-    assert f1(model, theirs) == 100
+    assert learns(model, sixteen_questions(make_bundle(encoder=encoder, head="linear")), tmp_path)
 
 
 @pytest.mark.parametrize("head", EVERY_HEAD)

@@ -1,7 +1,10 @@
 """distill.logits fills the cache that training reads, alone or in several processes, and continues."""
 
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -72,6 +75,48 @@ def test_a_stopped_run_computes_only_what_is_missing(config, monkeypatch):
     assert len(computed) == before
 
 
+def test_each_of_two_processes_computes_its_share(config, monkeypatch):
+    """The second works while the first waits for it to see what is missing."""
+    computed = {0: [], 1: []}
+    running = [0]
+    forward = QAModel.forward
+
+    def counted(self, *arguments, **named):
+        computed[running[-1]].append(len(named["input_ids"]))
+        return forward(self, *arguments, **named)
+
+    def second():
+        running.append(1)
+        compute_logits(config)
+        running.pop()
+
+    def accelerator(precision):
+        process = running[-1]
+        waits = count()
+
+        def wait():
+            if process == 0 and next(waits) == 1:  # the first wait is for the cache's files
+                second()
+
+        return SimpleNamespace(
+            process_index=process,
+            num_processes=2,
+            is_main_process=process == 0,
+            device=torch.device("cpu"),
+            autocast=nullcontext,
+            wait_for_everyone=wait,
+        )
+
+    monkeypatch.setattr(QAModel, "forward", counted)
+    monkeypatch.setattr("distill.training.trainer.make_accelerator", accelerator)
+    compute_logits(config)
+    (folder,) = config.cache.iterdir()
+    known = np.load(folder / "known.npy")
+    assert known.all()
+    assert sum(map(sum, computed.values())) == len(known)
+    assert len(computed[0]) - len(computed[1]) in (0, 1)
+
+
 def test_no_development_part_is_needed(config, small_squad, tmp_path, monkeypatch):
     home = tmp_path / "home"
     there = home / ".cache" / "pocketqa" / "train.json"
@@ -86,7 +131,7 @@ def test_no_development_part_is_needed(config, small_squad, tmp_path, monkeypatc
     assert np.load(folder / "known.npy").all()
 
 
-def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(make_bundle, small_squad, config):
+def test_a_teacher_of_the_same_tokenizer_gives_its_own_logits(small_squad, config):
     compute_logits(replace(config, teacher=config.model))
     (folder,) = config.cache.iterdir()
     bundle = open_bundle(config.model)

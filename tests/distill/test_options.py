@@ -29,6 +29,15 @@ def options(**changes):
     return replace(TrainingOptions(1e-3, 4, 2, precision="fp32", checkpoint_minutes=0), **changes)
 
 
+def test_a_recipe_decides_what_no_flag_does():
+    """Preite's second configuration (table 6.2)."""
+    chosen = DistillOptions(recipe="thesis-2").training()
+    assert (chosen.learning_rate, chosen.batch_size, chosen.epochs) == (5e-5, 12, 4)
+    assert (chosen.warmup, chosen.weight_decay) == (0.1, 0.0)
+    given = DistillOptions(recipe="thesis-2", epochs=1.5, warmup=0.0).training()
+    assert given == replace(chosen, epochs=1.5, warmup=0.0)
+
+
 @pytest.mark.parametrize(
     ("optimizer", "trained"),
     [

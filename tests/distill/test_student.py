@@ -1,12 +1,12 @@
 """A bundle trained further as the student of a teacher, which may have another tokenizer."""
 
-import json
 import os
 from dataclasses import replace
 
 import pytest
 import torch
 from comparisons import copied
+from json_files import change_json, read_json
 from stops import stopped_at
 from tiny_models import SIZES
 from transformers import BertConfig
@@ -63,11 +63,10 @@ def test_what_no_teacher_taught_names_none(config, capsys):
 def test_a_run_made_with_options_that_are_gone_goes_on_where_they_were_off(config):
     """Bundles of 0.2.0 record --target-ms and --times, null as a rule."""
     bundle = distil(config())
-    manifest = json.loads((bundle.path / MANIFEST).read_text(encoding="utf-8"))
+    path = bundle.path / MANIFEST
 
     def record(**options):
-        manifest["config"] |= options
-        (bundle.path / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+        change_json(path, config=read_json(path)["config"] | options)
 
     record(target_ms=None, times=None)
     assert open_bundle(bundle.path).manifest.config.keys() >= {"target_ms", "times"}

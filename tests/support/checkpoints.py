@@ -1,13 +1,14 @@
 """Tiny random checkpoints of every family, each with a small tokenizer, and what transformers computes with them:
 text in, logits out."""
 
-import json
 from functools import cache
 
 import torch
 import transformers
-from made_tokenizers import passages
+from json_files import write_json
+from made_tokenizers import BYTE_PAIR_TOKENS, passages, trained_byte_pairs
 from safetensors.torch import load_file, save_file
+from tiny_models import spread_weights
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
@@ -28,7 +29,7 @@ FAMILY_SIZES = {
 }
 POSITIONS = 102
 WINDOWS = {"max_length": 96, "doc_stride": 30, "max_question_length": 40}
-TOLERANCE = 2e-5  # in deviations of the logits: at least two roundings of float32, which a test measures
+TOLERANCE = 2e-5  # in deviations of the logits: at least two roundings of float32
 # Of how it computes, not what: parts of odd sizes fail in transformers.
 AS_IT_IS = {"dtype": torch.float32, "chunk_size_feed_forward": 0}
 QUESTION = "Who wrote the FIRST café program in 1843?"
@@ -72,15 +73,8 @@ def unigrams(cls, sep, special, n_separators, passage_type):
 
 def byte_pairs():
     """As RoBERTa's."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator([*passages()[:10], QUESTION, SENTENCE], trainer)
-    return finished(tokenizer, special, "<s>", "</s>", 2, 0)
+    tokenizer = trained_byte_pairs(400, [*passages()[:10], QUESTION, SENTENCE])
+    return finished(tokenizer, BYTE_PAIR_TOKENS, "<s>", "</s>", 2, 0)
 
 
 def finished(tokenizer, special, cls, sep, n_separators, passage_type):
@@ -133,12 +127,7 @@ def write_checkpoint(folder, family, tokenizer="", **config):
     torch.manual_seed(1)
     rows = vocabulary.get_vocab_size() + 4  # some for added tokens
     model = model_class(family)(ENCODERS[family].config_class(**sizes | {"vocab_size": rows} | config)).eval()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
-            torch.nn.init.normal_(module.bias, std=0.1)
-        elif isinstance(module, torch.nn.Embedding):
-            torch.nn.init.normal_(module.weight)
+    spread_weights(model)
     model.save_pretrained(folder)
     return folder
 
@@ -153,22 +142,6 @@ def model_class(family):
     return getattr(transformers, ENCODERS[family].question_answering)
 
 
-def write_json(path, value):
-    """Write a value as JSON."""
-    path.write_text(json.dumps(value), encoding="utf-8")
-
-
-def read_json(path):
-    """Read a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
-
-
-def change_json(path, **changes):
-    """Change keys of a JSON file; None removes one."""
-    values = read_json(path) | changes
-    write_json(path, {key: value for key, value in values.items() if value is not None})
-
-
 def change_weights(folder, change):
     """Replace the weights (name, tensor) by what `change` makes of each: a dictionary."""
     path = folder / "model.safetensors"
@@ -176,10 +149,10 @@ def change_weights(folder, change):
     save_file({name: tensor for made in tensors for name, tensor in made.items()}, path, {"format": "pt"})
 
 
-def reference_logits(folder, **loading):
+def reference_logits(folder):
     """Start and end logits of each window, (T, 2) each, by transformers' own tokenizer and forward pass."""
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForQuestionAnswering.from_pretrained(folder, **AS_IT_IS | loading).eval()
+    model = AutoModelForQuestionAnswering.from_pretrained(folder, **AS_IT_IS).eval()
     question = tokenizer(QUESTION, add_special_tokens=False)["input_ids"]
     budget = WINDOWS["max_length"] - len(question) - tokenizer.num_special_tokens_to_add(pair=True)
     rows = tokenizer(

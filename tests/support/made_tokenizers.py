@@ -13,17 +13,27 @@ def passages():
     return list(dict.fromkeys(e.context for e in read_squad(resolve("embedded", "train"))))[:200]
 
 
-def byte_pairs(path):
+BYTE_PAIR_TOKENS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+def trained_byte_pairs(n_tokens, texts):
     """As RoBERTa's: byte level, case kept, <s> 0, <pad> 1, </s> 2."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
     trainer = trainers.BpeTrainer(
-        vocab_size=1200, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        vocab_size=n_tokens,
+        special_tokens=BYTE_PAIR_TOKENS,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
     )
-    tokenizer.train_from_iterator(passages(), trainer)
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def byte_pairs(path):
+    """RoBERTa's tokenizer, as it joins question and passage."""
+    tokenizer = trained_byte_pairs(1200, passages())
+    tokenizer.decoder = decoders.ByteLevel()
     tokenizer.post_processor = processors.RobertaProcessing(
         ("</s>", 2), ("<s>", 0), trim_offsets=True, add_prefix_space=False
     )

@@ -43,16 +43,26 @@ ENCODER_CONFIGS = {
 }
 
 
+def spread_weights(model, biases=True, norms=False):
+    """Draw weights again, for logits with a deviation of 1 or so: the usual tiny ones hide differences."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=module.in_features**-0.5)
+            if biases and module.bias is not None:
+                nn.init.normal_(module.bias, std=0.1)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight)
+        elif norms and isinstance(module, nn.LayerNorm):
+            nn.init.normal_(module.weight, mean=1.0, std=0.1)
+            nn.init.normal_(module.bias, std=0.1)
+    return model
+
+
 def write_encoder(folder):
     """Write a random BERT without a head as transformers does, with MiniLM's tokenizer."""
     torch.manual_seed(0)
     model = BertModel(BertConfig(**SIZES, num_hidden_layers=2), add_pooling_layer=False)
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            # Logits of a trained model's size: those of the usual tiny weights hide differences.
-            nn.init.normal_(module.weight, std=module.in_features**-0.5)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight)
+    spread_weights(model, biases=False)
     model.save_pretrained(folder)
     copy_tokenizer(embedded_folder(), folder)
 
@@ -75,20 +85,10 @@ def one_layer(n_heads, n_positions, head="linear"):
 
 
 def tiny_model(encoder, head, pruned, seed):
-    """A random model whose logits have a deviation of 1 or so: differences would be lost in the usual tiny
-    ones."""
+    """A random model whose logits have a deviation of 1."""
     torch.manual_seed(seed)
     model = QAModel(Encoder(ENCODER_CONFIGS[encoder]()), head, seed=seed).eval()
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=module.in_features**-0.5)
-            if module.bias is not None:
-                nn.init.normal_(module.bias, std=0.1)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight)
-        elif isinstance(module, nn.LayerNorm):
-            nn.init.normal_(module.weight, mean=1.0, std=0.1)
-            nn.init.normal_(module.bias, std=0.1)
+    spread_weights(model, norms=True)
     if pruned:
         first, last = model.encoder.layer_parts()
         keep_heads(first, torch.tensor([0, 2, 3]))

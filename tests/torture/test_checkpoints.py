@@ -6,15 +6,13 @@ from checkpoints import (
     FAMILIES,
     TOLERANCE,
     WINDOWS,
-    change_json,
     change_weights,
     largest_difference,
     our_logits,
-    read_json,
     reference_logits,
     write_checkpoint,
-    write_json,
 )
+from json_files import change_json, read_json, write_json
 
 from qa.base.errors import PocketQAError
 from qa.bundles.hf_import import import_checkpoint

@@ -266,7 +266,7 @@ def converted(source, out, *, repair, to_score):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_mutated_record_is_read_as_it_was_meant_or_listed_or_its_file_refused(tmp_path, name, capsys):
+def test_a_mutated_record_is_read_as_it_was_meant_or_listed_or_its_file_refused(tmp_path, name):
     n_right = n_listed = 0
     refusals = []
     files = cases(10_000)

@@ -102,7 +102,7 @@ def test_sampled_windows_are_computed_one_by_one(contender, journal, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
-def test_one_that_fails_drops_out_alone(contender, journal, tmp_path, name, n_rounds):
+def test_one_that_fails_drops_out_alone(contender, journal, name, n_rounds):
     bad = contender(name)
     good = contender("good")
     times, _ = measure([bad, good], journal())

@@ -8,6 +8,7 @@ import shutil
 import pytest
 from benchmark_results import scored
 from compare_cli import run_cli
+from json_files import change_json
 from msgspec.structs import replace
 from report_material import STUDENT, write_material
 
@@ -121,8 +122,7 @@ def test_a_bundle_changed_since_its_row_is_left_out(material, make_bundle, tmp_p
 
     changed = tmp_path / "changed" / bundle.name
     shutil.copytree(bundle, changed)
-    manifest = json.loads((bundle / MANIFEST).read_text())
-    (changed / MANIFEST).write_text(json.dumps(manifest | {"made": "again"}))
+    change_json(changed / MANIFEST, made="again")
     damaged = tmp_path / "damaged"
     damaged.mkdir()
     assert run_cli(monkeypatch, changed, damaged, bundle, *words) == 1

@@ -3,7 +3,6 @@ came from."""
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from accelerate.state import AcceleratorState
@@ -67,15 +66,10 @@ def test_an_unknown_precision_is_refused():
         TrainingOptions(1e-4, 16, 1, precision="fp16")
 
 
-def test_auto_on_a_cpu_without_bf16_trains_as_fp32_does(make_bundle, windows, tmp_path, cpu):
+def test_auto_on_a_cpu_without_bf16_trains_in_fp32(make_bundle, windows, tmp_path, cpu):
     cpu()
-    trained = []
-    for precision in ("auto", "fp32"):
-        training = trainer(make_bundle, windows, tmp_path / precision, precision)
-        training.train()
-        trained.append(torch.cat([p.detach().flatten() for p in training.model.parameters()]).numpy())
-    assert training.accelerator.mixed_precision == "no"
-    np.testing.assert_array_equal(*trained)
+    training = trainer(make_bundle, windows, tmp_path, "auto")
+    assert (training.options.precision, training.accelerator.mixed_precision) == ("fp32", "no")
 
 
 def test_a_checkpoint_does_not_go_on_in_another_precision(make_bundle, windows, tmp_path, cpu):

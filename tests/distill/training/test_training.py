@@ -189,41 +189,27 @@ def test_a_threshold_of_other_data_is_not_the_students(make_bundle, few, tmp_pat
     assert not (tmp_path / "c").exists()  # with hidden states to compare no logits are kept
 
 
-@pytest.mark.parametrize(("n_windows", "n_processes"), [(8, 2), (12, 8), (2, 3)])
-def test_parts_of_a_batch_weigh_as_many_windows_as_they_have(
-    make_bundle, windows, tmp_path, n_windows, n_processes
-):
-    options = TrainingOptions(1e-3, n_windows, 1, precision="fp32")
-    trainer = Trainer(tiny(make_bundle), windows[:n_windows], supervised, options, tmp_path, "t")
-    losses = np.random.default_rng(0).random(len(windows))
-    mean_of_processes = 0.0
-    seen = []
+@pytest.mark.parametrize(("n_windows", "n_processes"), [(8, 1), (8, 2), (12, 8), (2, 3)])
+def test_processes_weigh_windows_and_labels_as_one(make_bundle, windows, tmp_path, n_windows, n_processes):
+    n_unlabelled = n_windows // 2
+    some = [replace(w, start_position=-1, end_position=-1) for w in windows[:n_unlabelled]]
+    some += windows[n_unlabelled:n_windows]
+    model = tiny(make_bundle)
+    trainer = Trainer(model, some, supervised, replace(OPTIONS, batch_size=n_windows), tmp_path, "t")
+    losses = np.random.default_rng(0).random(n_windows)
+    seen, mean, loss = [], 0.0, 0.0
     for process in range(n_processes):
         trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
-        batch = trainer._batch(0)
-        indices, weight, _ = trainer._share(batch, batch)
-        mean_of_processes += weight * losses[indices].mean() / n_processes
+        whole = trainer._batch(0)
+        indices, weight, divisors = trainer._share(whole, whole)
         seen += list(indices) if weight else []
+        mean += weight * losses[indices].mean() / n_processes
+        batch = to_tensors([some[i] for i in indices])
+        batch |= {name: torch.tensor(divisor) for name, divisor in divisors.items()}
+        loss += weight * supervised(model, batch, indices)["loss"].item() / n_processes
     assert sorted(seen) == list(range(n_windows))
-    assert mean_of_processes == pytest.approx(losses[:n_windows].mean())
-
-
-def test_two_processes_weigh_labels_as_one(make_bundle, windows, tmp_path):
-    some = [replace(w, start_position=-1, end_position=-1) for w in windows[:4]] + windows[4:8]
-    model = tiny(make_bundle)
-    trainer = Trainer(model, some, supervised, replace(OPTIONS, batch_size=8), tmp_path, "t")
-    losses = []
-    for n_processes in (1, 2, 3):
-        loss = 0.0
-        for process in range(n_processes):
-            trainer.accelerator = SimpleNamespace(num_processes=n_processes, process_index=process)
-            whole = trainer._batch(0)
-            indices, weight, divisors = trainer._share(whole, whole)
-            batch = to_tensors([some[i] for i in indices])
-            batch |= {name: torch.tensor(divisor) for name, divisor in divisors.items()}
-            loss += weight * supervised(model, batch, indices)["loss"].item() / n_processes
-        losses.append(loss)
-    assert losses == pytest.approx([supervised(model, to_tensors(some), None)["loss"].item()] * 3, rel=1e-4)
+    assert mean == pytest.approx(losses.mean())
+    assert loss == pytest.approx(supervised(model, to_tensors(some), None)["loss"].item(), rel=1e-4)
 
 
 def test_a_folder_is_locked_until_its_run_is_finished(make_bundle, windows, tmp_path):

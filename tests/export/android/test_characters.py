@@ -2,13 +2,12 @@
 
 import json
 import random
-import re
 from bisect import bisect_right
 
 import msgspec
 import pytest
 from tokenizers import normalizers, pre_tokenizers
-from unicode_texts import MARKS, generated_texts
+from unicode_texts import generated_texts
 
 from export.android.characters import character_tables
 from qa.formats.package import RANGES, Characters
@@ -169,24 +168,3 @@ def broken(name, entries):
 def test_broken_tables_are_refused_by_name(name, entries):
     with pytest.raises(msgspec.ValidationError, match=name):
         msgspec.convert(broken(name, entries), Characters)
-
-
-# The strings to compare with
-
-
-def test_generated_texts_are_hard_ones(reference, texts):
-    for text in texts:
-        text.encode("utf-8")  # no surrogates
-    everything = "".join(texts)
-    points = set(map(ord, everything))
-    assert {c >> 16 for c in points} == set(range(17))
-    for name, share in {"spaces": 1, "ideographs": 0.1, "marks": 0.6, "punctuation": 0.6}.items():
-        found = len(points & reference.sets[name])
-        wanted = len(reference.sets[name])
-        assert found >= share * wanted, f"{name}: {found} of {wanted}"
-    classes = {n for _, _, n in character_tables()["combining"]}
-    assert {reference.combining_class(c) for first, last in MARKS for c in range(first, last + 1)} >= classes
-    uncased = [reference.normalize(t, **SWITCHES["uncased"]) for t in texts[:6000]]
-    lengths = {len(word) for t in uncased for word in re.split(r"[\s!.]", t)}
-    assert {99, 100, 101} <= lengths
-    assert [s for s in ("[SEP]", "[UNK]", "##ing", "ς", "İ", "\u200d", "\ufe0f") if s not in everything] == []

@@ -63,11 +63,6 @@ def test_another_file_is_refused_and_nothing_is_left(project):
     assert list(home.iterdir()) == []
 
 
-def test_the_pinned_gradle_is_named(project):
-    properties = (PROJECT / "gradle" / "wrapper" / "gradle-wrapper.properties").read_text()
-    assert "distributionUrl=https\\://services.gradle.org/distributions/gradle-8.13-bin.zip" in properties
-
-
 def test_what_the_app_says_of_its_litert_is_what_it_is_built_with():
     built = re.search(
         r'^litert = "(.+)"$',

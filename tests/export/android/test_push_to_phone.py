@@ -80,14 +80,14 @@ CLEAN = f"rm -f {TMP}; run-as {APP} rm -f files/inbox/{NAME}.part"
 RUN_AS = f"cat {TMP} | run-as {APP} sh -c '{COPY}' && rm -f {TMP}"
 
 
+def plain(bundle, part=PART):
+    """The steps of a push by way of a folder that the app sees."""
+    handed_over = shell(f"touch {part}; mv {part} {SHARED}/{NAME}")
+    return pushed(bundle, part), hashed(bundle, part), handed_over, ON_MODEL
+
+
 def test_the_plain_way(replay, bundle, capsys):
-    replay(
-        *READY,
-        pushed(bundle, PART),
-        hashed(bundle, PART),
-        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
-        ON_MODEL,
-    )
+    replay(*READY, *plain(bundle))
     printed = capsys.readouterr().out
     assert f"{NAME} is on {S} (by its folder)" in printed
     assert "Tap a suggested question" in printed
@@ -95,23 +95,12 @@ def test_the_plain_way(replay, bundle, capsys):
 
 def test_the_folder_is_waited_for(replay, bundle):
     none = (*SEEN[:1], "", f"ls: {SHARED}: No such file or directory\n", 1)
-    steps = (
-        pushed(bundle, PART),
-        hashed(bundle, PART),
-        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
-        ON_MODEL,
-    )
-    replay(*READY[:3], none, none, SEEN, *steps)
+    replay(*READY[:3], none, none, SEEN, *plain(bundle))
 
 
 def test_by_download_where_fchown_fails(replay, bundle, capsys):
     first = (not_pushed(bundle, PART, FCHOWN), shell(f"rm -f {PART}"))
-    then = (
-        pushed(bundle, DOWNLOAD),
-        hashed(bundle, DOWNLOAD),
-        shell(f"touch {DOWNLOAD}; mv {DOWNLOAD} {SHARED}/{NAME}"),
-    )
-    replay(*READY, *first, *then, ON_MODEL)
+    replay(*READY, *first, *plain(bundle, DOWNLOAD))
     assert "(by Download)" in capsys.readouterr().out
 
 
@@ -195,13 +184,7 @@ def test_serial_chooses_or_is_refused(replay, bundle):
         "devices",
         f"* daemon started successfully\nList of devices attached\nemulator-5554\toffline\n{S}\tdevice\n\n",
     )
-    steps = (
-        pushed(bundle, PART),
-        hashed(bundle, PART),
-        shell(f"touch {PART}; mv {PART} {SHARED}/{NAME}"),
-        ON_MODEL,
-    )
-    replay(two, *READY[1:], *steps, serial=S)
+    replay(two, *READY[1:], *plain(bundle), serial=S)
     with pytest.raises(OptionError, match="--serial must be given with --push, got X"):
         AndroidOptions(bundle.path, serial="X")
 

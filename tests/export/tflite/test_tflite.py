@@ -12,7 +12,6 @@ import torch
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter
 from ai_edge_litert.tools import flatbuffer_utils
-from comparisons import largest_difference
 from quick import quick
 from tflite_exports import LENGTHS, compute
 from torch import nn
@@ -20,7 +19,6 @@ from torch import nn
 from export.android.package import read_package
 from export.embeddings import IntegerRows
 from export.options import TFLiteOptions, window_lengths
-from export.parity import real_windows
 from export.tflite.convert import convert
 from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
@@ -31,7 +29,7 @@ from export.tflite.structure import check_structure, read_structure
 from qa.base.errors import OptionError, ParityError, UnsupportedExport
 from qa.formats.package import fixed_signatures
 from qa.models.model import QAModel
-from qa.runtime.runtimes import TorchRuntime, load_runtime
+from qa.runtime.runtimes import TorchRuntime
 
 SIGNATURES = [f"qa{length}" for length in LENGTHS]
 
@@ -40,20 +38,7 @@ def structure_of(bundle):
     return read_structure(TFLiteFile(bundle.weights.read_bytes()))
 
 
-# What is computed
-
-
-@pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
-def test_fp32_equals_pytorch_padded_and_not(exported_tflite, name):
-    parent, bundle = exported_tflite(name)
-    reference = TorchRuntime(parent.weights, 1)
-    runtime = load_runtime(bundle, 1)
-    windows = real_windows(parent)
-    full = [w for w in windows if len(w.input_ids) == 128]
-    assert full, "windows without padding"
-    for window in (windows[0], full[0]):
-        for length in (length for length in LENGTHS if length >= len(window.input_ids)):
-            assert largest_difference(reference, runtime, [window], length) < 1e-4
+# What is computed; that a file computes what PyTorch does, padded or not, is checked by every export
 
 
 @pytest.mark.parametrize("name", quick("bert", "pruned", rest=["distilbert"]))
@@ -214,7 +199,7 @@ def test_default_lengths_end_with_the_models_longest(exported_tflite):
     assert chosen == {96: (96,), 128: (128,), 200: (128, 192, 200), 384: (128, 192, 256, 384)}
 
 
-def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle, capfd):
+def test_a_model_that_cannot_be_converted_gives_one_clear_line(make_bundle):
     model = QAModel.from_pretrained(make_bundle())
     model.head.forward = lambda states, *_: torch.full((1,), float(states.sum() > 0))
     with pytest.raises(UnsupportedExport, match="TFLite cannot express this model"):

@@ -163,10 +163,7 @@ def test_version_and_help_as_words(monkeypatch, capsys):
         ("aks", "pocketqa aks: no such command; did you mean ask?"),
         ("quantize", "pocketqa quantize: no such command; did you mean quantize-embeddings?"),
         ("export tflight", "pocketqa export: no such command; there are export onnx, export tflite, "),
-        (
-            "convert x.csv",
-            "pocketqa convert: no such command; there are convert rows, convert triviaqa, conv",
-        ),
+        ("convert x.csv", "pocketqa convert: no such command; there are convert rows, convert triviaqa"),
         ("export", "pocketqa export: no such command; there are export onnx, export tflite, "),
         ("sample --questions 0 --out x.json", "--questions must be at least 1, got 0"),
     ],

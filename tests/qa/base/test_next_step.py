@@ -12,8 +12,8 @@ from pkgutil import resolve_name
 
 import pytest
 import tyro
+from checkpoints import write_checkpoint
 from comparisons import write_examples
-from made_tokenizers import byte_pairs
 from places import ROOT
 from tiny_models import ENCODER_CONFIGS
 
@@ -42,7 +42,6 @@ from qa.data.squad import read_squad
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-UNTRAINED = {"epochs": 0, "precision": "fp32"}
 
 
 @pytest.mark.parametrize(
@@ -108,64 +107,45 @@ def started_by_name(monkeypatch, tmp_path):
     return tmp_path
 
 
-def checkpoint_in(folder):
-    """A transformers checkpoint with the tokenizer of RoBERTa."""
-    from transformers import RobertaConfig, RobertaForQuestionAnswering
-
-    sizes = {"vocab_size": 30522, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 32}
-    config = RobertaConfig(**sizes, num_hidden_layers=1, type_vocab_size=1, max_position_embeddings=514)
-    RobertaForQuestionAnswering(config).save_pretrained(folder)
-    byte_pairs(folder)
-    return folder
-
-
-def quantization_aware(model, data, out):
-    return train(QATOptions(model=model, out=out / "q", data=data, calibration_windows=0, **UNTRAINED))
-
-
+FP32 = {"precision": "fp32"}
+BRIEF = {"epochs": 0.05, **FP32}
+QAT = {"epochs": 0, "calibration_windows": 0, **FP32}
+TFLITE = "export tflite"
+# (command that follows, stage, its options of a function that makes bundles, of data and of a folder)
 STAGES = {
-    "sample to score": ("evaluate", lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2))),
-    "sample to train": (
-        "fit",
-        lambda m, d, out: write_sample(SampleOptions(out / "s.json", 2, split="train")),
-    ),
-    "convert": ("fit", lambda m, d, out: convert_rows(RowsOptions(str(rows(out)), out / "mine.json"))),
+    "sample to score": ("evaluate", write_sample, lambda m, d, f: SampleOptions(f / "s.json", 2)),
+    "sample to train": ("fit", write_sample, lambda m, d, f: SampleOptions(f / "s.json", 2, split="train")),
+    "convert": ("fit", convert_rows, lambda m, d, f: RowsOptions(str(rows(f)), f / "mine.json")),
     "finetune": (
         "distill",
-        lambda m, d, out: finetune(
-            FinetuneOptions(model=str(m()), data=d, out=out / "f", epochs=0.1, precision="fp32")
-        ),
+        finetune,
+        lambda m, d, f: FinetuneOptions(out=f / "f", model=str(m()), data=d, **BRIEF),
     ),
     "logits": (
         "distill",
-        lambda m, d, out: compute_logits(
-            LogitsOptions(teacher=m(), model=m(seed=1), data=d, precision="fp32", cache=out / "c")
-        ),
+        compute_logits,
+        lambda m, d, f: LogitsOptions(teacher=m(), model=m(seed=1), data=d, **FP32),
     ),
-    "average": (
-        "export tflite",
-        lambda m, d, out: average(AverageOptions(models=(m(), m(seed=1)), out=out / "a")),
-    ),
-    "cast": ("compare", lambda m, d, out: cast(CastOptions(m(), out / "c"))),
-    "embeddings": (
-        "export tflite",
-        lambda m, d, out: quantize_embeddings(EmbeddingsOptions(m(), out / "e", "pq4")),
-    ),
+    "average": (TFLITE, average, lambda m, d, f: AverageOptions(models=(m(), m(seed=1)), out=f / "a")),
+    "cast": ("compare", cast, lambda m, d, f: CastOptions(m(), f / "c")),
+    "embeddings": (TFLITE, quantize_embeddings, lambda m, d, f: EmbeddingsOptions(m(), f / "e", "pq4")),
     "prune": (
-        "export tflite",
-        lambda m, d, out: prune(
-            PruneOptions(model=m(), out=out / "p", data=d, keep_ffn=0.5, epochs=0.05, precision="fp32")
-        ),
+        TFLITE,
+        prune,
+        lambda m, d, f: PruneOptions(model=m(), out=f / "p", data=d, keep_ffn=0.5, **BRIEF),
     ),
-    "qat": ("export tflite", lambda m, d, out: quantization_aware(m(), d, out)),
-    "qat of RoBERTa": ("export tflite", lambda m, d, out: quantization_aware(m(encoder="roberta"), d, out)),
-    "checkpoint of RoBERTa": (
-        "export tflite",
-        lambda m, d, out: import_model(
-            CheckpointOptions(model=str(checkpoint_in(out / "hf")), out=out / "imported")
-        ),
+    "qat": (TFLITE, train, lambda m, d, f: QATOptions(model=m(), out=f / "q", data=d, **QAT)),
+    "qat of RoBERTa": (
+        TFLITE,
+        train,
+        lambda m, d, f: QATOptions(model=m("roberta"), out=f / "q", data=d, **QAT),
     ),
+    "checkpoint of RoBERTa": (TFLITE, import_model, lambda m, d, f: CheckpointOptions(roberta(f), f / "i")),
 }
+
+
+def roberta(folder):
+    return str(write_checkpoint(folder / "hf", "roberta"))
 
 
 def rows(folder):
@@ -176,8 +156,8 @@ def rows(folder):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_each_stage_names_a_command_that_can_follow(stage, make_bundle, small_squad, started_by_name, capsys):
-    wanted, run = STAGES[stage]
-    run(make_bundle, str(small_squad), started_by_name)
+    wanted, run, options_of = STAGES[stage]
+    run(options_of(make_bundle, str(small_squad), started_by_name))
     name, options = following(capsys.readouterr().out)
     assert name == wanted
     if name == "export tflite":

@@ -5,33 +5,19 @@ import json
 import os
 from dataclasses import make_dataclass
 
-import msgspec
 import pytest
+from json_files import change_json
+from sealed import RECORD, seal
 
 from qa.base.errors import BundleError
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing, restored_bundle
-from qa.bundles.manifest import FileReference, StageRecord, recorded_name, recorded_options
-from qa.formats.parameters import Parameters
+from qa.bundles.manifest import recorded_name, recorded_options
 from qa.text.settings import QASettings
-
-RECORD = StageRecord(
-    format="pytorch",
-    precision="fp32",
-    stage="finetune",
-    parameters=Parameters(total=7, without_embeddings=7),
-)
-
-
-def fill(draft):
-    (draft.path / "model.safetensors").write_bytes(b"weights")
-    QASettings(n_best=7).save(draft.path / "qa.json")
 
 
 @pytest.fixture
 def bundle(tmp_path):
-    with new_bundle(tmp_path / "b", RECORD) as draft:
-        fill(draft)
-    return tmp_path / "b"
+    return seal(tmp_path / "b", QASettings(n_best=7)).path
 
 
 def leftovers(folder):
@@ -50,8 +36,7 @@ def test_a_manifest_does_not_tell_where_files_lay(tmp_path):
     given = {"model": "runs/teacher", "seed": 3, "cache": None}
     options = make_dataclass("Options", ["out", "data", *given])
     config = recorded_options(options(out=tmp_path / "b", data=str(tmp_path / "train.json"), **given))
-    with new_bundle(tmp_path / "b", msgspec.structs.replace(RECORD, config=config)) as draft:
-        fill(draft)
+    seal(tmp_path / "b", config=config)
     kept = {"out": "b", "data": "train.json", **given}
     (told,) = open_bundle(tmp_path / "b").lineage()
     assert json.loads((tmp_path / "b" / MANIFEST).read_text())["config"] == told.config == kept
@@ -92,9 +77,7 @@ def test_lost_files_and_an_unfinished_folder_are_named(bundle, tmp_path):
 
 def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
     """Another version of transformers writes another config.json."""
-    with new_bundle(tmp_path / "b", RECORD) as draft:
-        fill(draft)
-        (draft.path / "config.json").write_text("{}")
+    seal(tmp_path / "b", files={"config.json": "{}"})
     with restored_bundle(open_bundle(tmp_path / "b"), tmp_path / "again") as folder:
         (folder / "model.safetensors").write_bytes(b"weights")
         (folder / "config.json").write_text('{"later": 1}')
@@ -117,23 +100,18 @@ def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_pat
     for draft in drafts.values():
         draft.mkdir()
     os.utime(drafts["old"], (0, 0))
-    with new_bundle(tmp_path / "b", RECORD) as draft:
-        fill(draft)
+    seal(tmp_path / "b")
     assert leftovers(tmp_path) == sorted([drafts["alive"].name, drafts["ours"].name, "b"])
 
 
 def test_names_that_are_no_utf8_do_not_lose_a_bundle(tmp_path):
     odd = os.fsdecode(b"M\xfcller.json")
-    data = FileReference(name=odd, sha256="0" * 64)
-    with new_bundle(tmp_path / "b", msgspec.structs.replace(RECORD, training_data=data)) as draft:
-        fill(draft)
+    seal(tmp_path / "b", training_data={"name": odd, "sha256": "0" * 64})
     assert open_bundle(tmp_path / "b").manifest.training_data.name == odd
 
 
 def test_a_manifest_without_the_settings_is_refused(bundle):
-    manifest = json.loads((bundle / MANIFEST).read_text())
-    del manifest["files"]["qa.json"]
-    (bundle / MANIFEST).write_text(json.dumps(manifest))
+    change_json(bundle / MANIFEST, files={"model.safetensors": "0" * 64})
     with pytest.raises(BundleError, match=r"manifest\.json: not a valid manifest \(files lacks qa\.json\)"):
         open_bundle(bundle)
 
@@ -173,7 +151,7 @@ def test_a_broken_link_is_refused_as_a_folder_is(tmp_path):
 def test_nothing_stays_behind_when_writing_fails(tmp_path, error):
     def fails():
         with new_bundle(tmp_path / "b", RECORD) as draft:
-            fill(draft)
+            (draft.path / "model.safetensors").write_bytes(b"weights")
             raise error
 
     with pytest.raises(type(error)):

@@ -9,6 +9,7 @@ import zipfile
 
 import msgspec
 import pytest
+import sealed
 import yaml
 from comparisons import UNTRAINED_SPANS, write_examples
 from huggingface_hub import ModelCard
@@ -20,16 +21,15 @@ from distill.train_on_teacher import distil
 from export.onnx.exporter import export
 from export.options import OnnxOptions
 from qa.base.files import file_sha256
-from qa.bundles.bundle import CARD, MANIFEST, SETTINGS, new_bundle, open_bundle
+from qa.bundles.bundle import CARD, MANIFEST, open_bundle
 from qa.bundles.card import model_card
-from qa.bundles.manifest import StageRecord
 from qa.data.datasets import data_reference, resolve, source_reference
 from qa.data.origins import MINILM_SHA256, MPNET_SHA256
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
-from qa.formats.registry import CONFIG, FORMATS
+from qa.formats.registry import CONFIG
 from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -41,9 +41,6 @@ def card_of(bundle):
     return card
 
 
-PARAMETERS = {"total": 1_200, "without_embeddings": 200}
-
-
 @pytest.fixture(scope="module")
 def embedded_reference():
     return data_reference(resolve("embedded", "train"))
@@ -51,18 +48,8 @@ def embedded_reference():
 
 @pytest.fixture
 def seal(tmp_path):
-    """Seal a bundle of a few bytes with these facts."""
-
-    def make(name="made", kind="pytorch", settings=None, config=None, weights=b"12345", **facts):
-        given = {"kind": kind, "precision": "fp32", "stage": "finetune", "parameters": PARAMETERS, **facts}
-        with new_bundle(tmp_path / name, msgspec.convert(given, StageRecord)) as draft:
-            (draft.path / FORMATS[kind].weights).write_bytes(weights)
-            (settings or QASettings()).save(draft.path / SETTINGS)
-            if config is not None:
-                (draft.path / CONFIG).write_text(json.dumps(config))
-        return open_bundle(tmp_path / name)
-
-    return make
+    """Seal a bundle with these facts."""
+    return lambda name="made", **facts: sealed.seal(tmp_path / name, **facts)
 
 
 @pytest.mark.system
@@ -151,7 +138,7 @@ def test_a_sample_and_a_teacher_have_the_licences_of_what_they_were_made_of(seal
 
 
 @pytest.mark.parametrize("with_unknown", [False, True])
-def test_added_questions_are_a_part_of_their_own(seal, embedded_reference, tmp_path, with_unknown):
+def test_added_questions_are_a_part_of_their_own(seal, tmp_path, with_unknown):
     unknown = write_examples(tmp_path / "mine.json", read_squad(resolve("embedded", "dev"))[:3])
     add = ("embedded", str(unknown)) if with_unknown else ("embedded",)
     mixed, few = tmp_path / "mixed.json", tmp_path / "few.json"
@@ -219,7 +206,7 @@ def test_it_says_how_it_answers_and_how_large_it_is(seal):
     assert "256 tokens" in text
     assert "exceeds -1.25" in text
     assert "1,234 (9 without embeddings)" in text
-    assert "`model.safetensors`, 5 bytes" in text
+    assert "`model.safetensors`, 7 bytes" in text
     assert "never: it always answers" in card_of(seal("other")).text
 
 
@@ -227,17 +214,17 @@ def test_use_is_that_of_the_runtime(seal):
     package = io.BytesIO()
     zipfile.ZipFile(package, "w").close()
     for kind, weights, wanted, absent in (
-        ("pytorch", b"12345", "(`python -m export.onnx`)", "optimum"),
+        ("pytorch", b"weights", "(`python -m export.onnx`)", "optimum"),
         ("tflite", package.getvalue(), "sideload `model.tflite`", "transformers"),
         ("tflite", b"without a package", "In LiteRT, without PocketQA", "sideload"),
-        ("onnx", b"12345", "no class for this model", "ORTModelForQuestionAnswering"),
+        ("onnx", b"weights", "no class for this model", "ORTModelForQuestionAnswering"),
     ):
         bundle = seal(f"{kind}-{len(weights)}", kind=kind, weights=weights)
         use = card_of(bundle).text.split("## Use")[1].split("## Limits")[0]
         assert wanted in use
         assert absent not in use
     config = {"model_type": "bert", "architectures": ["BertForQuestionAnswering"]}
-    use = card_of(seal("hub", kind="onnx", config=config)).text
+    use = card_of(seal("hub", kind="onnx", files={CONFIG: json.dumps(config)})).text
     assert 'ORTModelForQuestionAnswering.from_pretrained("hub")' in use
     assert "pipeline('question-answering', 'hub', { subfolder: '', dtype: 'fp32' })" in use
 

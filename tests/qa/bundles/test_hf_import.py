@@ -15,7 +15,8 @@ from checkpoints import write_checkpoint
 from comparisons import UNTRAINED_SPANS
 from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
-from tiny_models import ENCODER_CONFIGS
+from sealed import RECORD
+from tiny_models import ENCODER_CONFIGS, spread_weights
 from transformers import AutoModelForQuestionAnswering
 
 from compress.options import PruneOptions
@@ -26,15 +27,13 @@ from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions, TFLiteOptions
 from export.tflite.exporter import TFLiteExporter
 from qa.base.commands import run_command
-from qa.base.errors import BundleError, DownloadError, OptionError, PocketQAError
+from qa.base.errors import BundleError, DownloadError, OptionError
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.bundle import new_bundle
-from qa.bundles.hf_import import CheckpointOptions, open_model, output_beside
-from qa.bundles.manifest import StageRecord
+from qa.bundles.hf_import import open_model, output_beside
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
-from qa.formats.parameters import Parameters
 from qa.formats.tensors import INPUTS
 from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
@@ -62,10 +61,7 @@ def save_checkpoint(folder, family, **options):
     config = ENCODER_CONFIGS[family]()
     config.update(options)
     model = getattr(transformers, ENCODERS[family].question_answering)(config).eval()
-    for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=module.in_features**-0.5)
-    model.save_pretrained(folder)
+    spread_weights(model).save_pretrained(folder)
     WRITE_TOKENIZER.get(family, lambda path: copy_tokenizer(embedded_folder(), path))(folder)
     if family == "albert":  # versions of transformers differ in its default
         (folder / "tokenizer_config.json").write_text(json.dumps({"model_input_names": INPUTS}))
@@ -117,16 +113,10 @@ def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path)
 def test_threads_that_make_a_bundle_of_the_cache_at_once_get_the_same(cache):
     n_threads = 4
     all_have_drafts = threading.Barrier(n_threads, timeout=20)
-    record = StageRecord(
-        format="pytorch",
-        precision="fp32",
-        stage="package",
-        parameters=Parameters(total=7, without_embeddings=7),
-    )
     cached = cache / "packages" / "model"
 
     def make():
-        with new_bundle(cached, record) as draft:
+        with new_bundle(cached, RECORD) as draft:
             (draft.path / "model.safetensors").write_bytes(b"weights")
             QASettings().save(draft.path / "qa.json")
             all_have_drafts.wait()
@@ -199,79 +189,6 @@ def test_few_positions_shorten_the_windows(tmp_path):
     assert bundle.settings.max_length == 200
     logits = load_runtime(bundle, 1)(collate(real_windows(bundle)))
     assert np.isfinite(logits[0]).all()
-
-
-def drop(*prefixes):
-    def spoil(folder):
-        tensors = load_file(folder / "model.safetensors")
-        kept = {name: tensor for name, tensor in tensors.items() if not name.startswith(prefixes)}
-        save_file(kept, folder / "model.safetensors", {"format": "pt"})
-
-    return spoil
-
-
-def change_config(**changes):
-    def spoil(folder):
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps(config | changes))
-
-    return spoil
-
-
-def three_labels(folder):
-    save_checkpoint(folder, "bert", num_labels=3)
-
-
-def pickle_only(folder):
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
-def several_parts(folder):
-    (folder / "model.safetensors").unlink()
-    (folder / "model.safetensors.index.json").write_text("{}")
-
-
-def truncated(folder):
-    weights = folder / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:1000])
-
-
-def no_tokenizer(folder):
-    for name in TOKENIZER_FILES:
-        (folder / name).unlink()
-
-
-def small_table(folder):
-    save_checkpoint(folder, "bert", vocab_size=20000)
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (drop("qa_outputs"), r"no question-answering head \(qa_outputs\).*distill\.finetune --model"),
-        (
-            drop("bert.encoder.layer.1.output.dense.bias"),
-            "lacks 1 weights, bert.encoder.layer.1.output.dense.bias for one",
-        ),
-        (three_labels, "its head has 3 labels; extractive question answering has 2"),
-        (pickle_only, r"no model\.safetensors; pickle weights \(\.bin\) are never opened"),
-        (several_parts, "it is in several parts: save it in one"),
-        (change_config(model_type="xlnet"), "unknown encoder type 'xlnet'; known: bert, distilbert, electra"),
-        (change_config(hidden_act="no-such"), "not a|no-such"),
-        (change_config(hidden_size=128), r"has the shape \[.*by config\.json it is \["),
-        (truncated, r"model\.safetensors: cannot be read"),
-        (no_tokenizer, "no tokenizer.json"),
-        (small_table, "its tokenizer has 30,522 tokens, its embedding table 20,000 rows"),
-        (change_config(model_type="bidaf"), r"config\.json: |no architecture of transformers"),
-    ],
-)
-def test_what_is_no_such_checkpoint_is_refused_in_one_line(checkpoint, cache, tmp_path, spoil, message):
-    spoil(checkpoint)
-    with pytest.raises(PocketQAError, match=message) as caught:
-        checkpoints.import_model(CheckpointOptions(str(checkpoint), tmp_path / "out"))
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "out").exists()
-    assert not list(tmp_path.glob(".out*"))
 
 
 def test_a_hub_that_cannot_be_reached_says_what_to_put_where(tmp_path, monkeypatch):

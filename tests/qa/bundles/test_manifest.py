@@ -4,27 +4,16 @@ import json
 
 import msgspec
 import pytest
+from sealed import FACTS, RECORD, seal
 
 from qa.base import shipped
 from qa.base.errors import BundleError
 from qa.bundles import bundle as bundle_module
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, read_manifest
-from qa.bundles.manifest import Manifest, StageRecord
+from qa.bundles.manifest import Manifest
 from qa.text.settings import QASettings
 
-FACTS = {
-    "kind": "pytorch",
-    "precision": "fp32",
-    "stage": "finetune",
-    "parameters": {"total": 7, "without_embeddings": 7},
-}
-RECORD = msgspec.convert(FACTS, StageRecord)
 SHIPPED = sorted(shipped.FOLDER.glob(f"*/{MANIFEST}"))
-
-
-def write(draft):
-    (draft.path / "model.safetensors").write_bytes(b"weights")
-    QASettings().save(draft.path / "qa.json")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
@@ -69,7 +58,7 @@ def test_what_is_no_manifest_is_refused(content):
         Manifest.from_json(content, "here")
 
 
-def test_keys_of_a_later_version_are_ignored_on_reading(tmp_path):
+def test_keys_of_a_later_version_are_ignored_on_reading():
     values = {"files": {}, "later": 1, **FACTS}
     assert Manifest.from_json(json.dumps({"format": 1, **values}), "here").parent is None
     with pytest.raises(BundleError, match="here: format 99, this version reads 1"):
@@ -78,7 +67,8 @@ def test_keys_of_a_later_version_are_ignored_on_reading(tmp_path):
 
 def test_a_draft_gives_back_the_opened_bundle_and_misspelt_fields_are_refused(tmp_path):
     with new_bundle(tmp_path / "b", RECORD) as draft:
-        write(draft)
+        (draft.path / "model.safetensors").write_bytes(b"weights")
+        QASettings().save(draft.path / "qa.json")
         draft.record(embeddings="pq3")
         with pytest.raises(TypeError, match="trainig_data"):
             draft.record(trainig_data=None)
@@ -87,10 +77,9 @@ def test_a_draft_gives_back_the_opened_bundle_and_misspelt_fields_are_refused(tm
 
 
 def test_a_manifest_is_read_without_a_look_at_the_weights(tmp_path, monkeypatch):
-    with new_bundle(tmp_path / "b", RECORD) as draft:
-        write(draft)
+    bundle = seal(tmp_path / "b")
     monkeypatch.setattr(bundle_module, "file_sha256", None)
-    assert read_manifest(tmp_path / "b") == draft.bundle.manifest
+    assert read_manifest(tmp_path / "b") == bundle.manifest
     with pytest.raises(BundleError, match="not a finished bundle"):
         read_manifest(tmp_path)
 

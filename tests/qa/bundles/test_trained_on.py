@@ -86,7 +86,7 @@ def test_of_older_bundles_equal_training_files_are_found(make_bundle, small_squa
 
 
 @pytest.mark.usefixtures("fresh_accelerate")
-def test_every_stage_passes_on_what_was_trained_on(few, small_squad, small_squad_v2, tiny_encoder, tmp_path):
+def test_every_stage_passes_on_what_was_trained_on(few, small_squad_v2, tiny_encoder, tmp_path):
     few |= {"model": str(tiny_encoder), "head": "linear", "layers": 1, "dropout": False}
     teacher = finetune(FinetuneOptions(out=tmp_path / "t", **few | {"data": str(small_squad_v2)}))
     questions = read_squad(small_squad_v2)

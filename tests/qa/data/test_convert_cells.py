@@ -204,11 +204,21 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.csv", "question,context,reply\na,b,c\n", "no column 'answer' or 'answers'; its columns are context, quest"),
         ("a.tsv", HEADER + 'a\t"b ""c"""\tc\nd\t"e" f\te\n', "line 2: has quoted cells"),
         ("a.tsv", '"question"\t"context"\t"answer"\n"a"\t"b \\"c\\" d"\t"c"\n', "line 2: .* expected after"),
+        ("a.csv", "question,context,answer\na,b\na,b,c,d\n", "found 2 or 4; quote those .* ','; an empty one"),
+        ("a.csv", "question,context\n\xff,b", "not UTF-8 at byte 17"),
         ("a.jsonl", '{"question": 1}\n{oops}\n{}\n{oops', "line 2, 4: not valid JSON"),
+        ("a.json", '[\n{"question": 1},\n{"question": 2},]', "line 3: .* column 17"),
+        ("a.json", "[1]", r"not an object .*\(1\)"),
+        ("a.json", "[]", "no records"),
+        ("a.json", "\n", "no records"),
+        ("a.json", '{"data": [{"paragraphs": []}]}', "no records"),
+        ("a.json", '[{"question": "x", "text": "y", "answer": ""}]', "no column 'context'; its columns are answer, question, text; give the context this name"),
+        ("a.json", '[{"query": "x", "text": "y"}]', "no column 'question', 'context', 'answer'; .* give the question and the context and the answer these"),
+        ("a.parquet", "PAR1", "not a Parquet file"),
     ],
 )  # fmt: skip
-def test_all_lines_at_fault_are_named_in_one_line(tmp_path, name, table, message):
-    (tmp_path / name).write_bytes(table if isinstance(table, bytes) else table.encode())
+def test_all_that_is_wrong_in_a_file_is_named_in_one_line(tmp_path, name, table, message):
+    (tmp_path / name).write_bytes(table.encode("latin-1"))
     with pytest.raises(SquadFormatError, match=message) as caught:
         convert(tmp_path / name)
     assert "\n" not in str(caught.value)

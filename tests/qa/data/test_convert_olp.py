@@ -112,87 +112,62 @@ def edit(path, old, new):
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+def swapped(old, new):
+    return lambda path: edit(path, old, new)
+
+
+def rewritten(change):
+    """What `change` makes of a table's text, as bytes."""
+    return lambda path: path.write_bytes(change(path.read_text(encoding="utf-8")))
+
+
+def in_all_rows(old, new):
+    def change(text):
+        header, rows = text.split("\n", 1)
+        return f"{header}\n{rows.replace(old, new)}".encode()
+
+    return rewritten(change)
+
+
 SPAN = "3, A_2, 69, 91"
 CITY = '8, 12, "City"'
+HUGE = 10**20 - 1
+NO_NUMBER = "row 2: DocCharOnset(incl) must be a whole number"
 FAULTS = [
-    (
-        "annotations",
-        "DocCharOnset(Incl), ",
-        "",
-        "row 1: no column 'DocCharOnset(incl)'; expected AnnotationID, ",
-    ),
-    ("questions", "Answerable, ", "", "row 1: no column 'Answerable'"),
-    ("annotations", SPAN, f"{SPAN}0", "annotation 3 of A_2 at 69 to 910 lies outside its text of 362"),
-    ("annotations", SPAN, "3, A_2, 69, 69", "row 2: annotation 3 of A_2 at 69 to 69 lies outside"),
-    ("annotations", SPAN, "3, A_2, 6x, 91", "row 2: DocCharOnset(incl) must be a whole number, got '6x'"),
-    ("annotations", SPAN, "3, A_2, -1, 91", "row 2: DocCharOnset(incl) must be a whole number, got '-1'"),
-    ("annotations", '"beat Meadow United 2-1"', "beat, 2-1", "row 2: 8 fields; the header names 7"),
-    (
-        "annotations",
-        ', 69, 91, "beat Meadow United 2-1", "", ',
-        "",
-        "row 2: 2 fields; the header names 7",
-    ),
-    ("questions", "A_7, TRUE", "A_6, TRUE", "row 8: 'A_6' stands in row 7, with other contents"),
-    (
-        "questions",
-        "A_1, TRUE",
-        "A_1, yes",
-        "row 2: got 'A_1' and 'yes'; each row needs its own Q_ID",
-    ),
-    ("tokens", '"Harbour"', '"Harbour', "row 2: a quotation mark that does not close"),
-    (
-        "tokens",
-        '0, 7, "Harbour"',
-        '0, 6, "Harbour"',
-        "row 2: token 'Harbour' has 7 characters, more than its",
-    ),
-    (
-        "tokens",
-        CITY,
-        '6, 12, "City"',
-        "row 3: token 'City' begins at 6, before the end of the token above at 7",
-    ),
-    (
-        "tokens",
-        CITY,
-        '8888, 8892, "City"',
-        "row 3: token 'City' at 8888 to 8892 lies more than 1000 characters",
-    ),
-    (
-        "tokens",
-        CITY,
-        '99999999999999999999, 99999999999999999999, "City"',
-        "row 3: token 'City' has 4 characters, more than its",
-    ),
-    ("tokens", "237, 0, 1, 2", "238, 0, 1, 2", "row 3: DocID '238' in the table of '237'"),
+    ("annotations", swapped("DocCharOnset(Incl), ", ""), "row 1: no column 'DocCharOnset(incl)'; expected A"),
+    ("questions", swapped("Answerable, ", ""), "row 1: no column 'Answerable'"),
+    ("annotations", swapped(SPAN, f"{SPAN}0"), "row 2: annotation 3 of A_2 at 69 to 910 lies outside its"),
+    ("annotations", swapped(SPAN, "3, A_2, 69, 69"), "row 2: annotation 3 of A_2 at 69 to 69 lies outside"),
+    ("annotations", swapped(SPAN, "3, A_2, 6x, 91"), f"{NO_NUMBER}, got '6x'"),
+    ("annotations", swapped(SPAN, "3, A_2, -1, 91"), f"{NO_NUMBER}, got '-1'"),
+    ("annotations", swapped('"beat Meadow United 2-1"', "beat, 2-1"), "row 2: 8 fields; the header names 7"),
+    ("annotations", swapped(', 69, 91, "beat Meadow United 2-1", "", ', ""), "row 2: 2 fields; the header"),
+    ("questions", swapped("A_7, TRUE", "A_6, TRUE"), "row 8: 'A_6' stands in row 7, with other contents"),
+    ("questions", swapped("A_1, TRUE", "A_1, yes"), "row 2: got 'A_1' and 'yes'; each row needs its own"),
+    ("questions", in_all_rows("TRUE,", "yes,"), "row 2: got 'A_1' and 'yes', row 3: "),
+    ("questions", in_all_rows(", ", " "), "row 2: 1 fields, row 3: "),
+    ("tokens", swapped('"Harbour"', '"Harbour'), "row 2: a quotation mark that does not close"),
+    ("tokens", swapped('0, 7, "Harbour"', '0, 6, "Harbour"'), "row 2: token 'Harbour' has 7 characters"),
+    ("tokens", swapped(CITY, '6, 12, "City"'), "row 3: token 'City' begins at 6, before the end of"),
+    ("tokens", swapped(CITY, '8888, 8892, "City"'), "row 3: token 'City' at 8888 to 8892 lies more"),
+    ("tokens", swapped(CITY, f'{HUGE}, {HUGE}, "City"'), "row 3: token 'City' has 4 characters, more than"),
+    ("tokens", swapped("237, 0, 1, 2", "238, 0, 1, 2"), "row 3: DocID '238' in the table of '237'"),
+    ("tokens", rewritten(lambda text: b""), "the file is empty"),
+    ("tokens", rewritten(lambda text: text.split("\n")[0].encode()), "row 2: no records below the header"),
+    ("tokens", rewritten(lambda text: text.encode("latin-1")), "row 35: not UTF-8 text"),
+    ("tokens", rewritten(lambda text: text.encode("utf-16")), "row 1: not UTF-8 text"),
+    ("tokens", rewritten(lambda text: text.replace(", ", ";").encode()), "row 1: no column 'DocID'; exp"),
 ]
 
 
-@pytest.mark.parametrize(("table", "old", "new", "says"), FAULTS)
-def test_fault_names_file_and_row_and_leaves_nothing(folder, table, old, new, says):
+@pytest.mark.parametrize(("table", "change", "says"), FAULTS)
+def test_fault_names_file_and_row_and_leaves_nothing(folder, table, change, says):
     path = folder / table / "harbour-meadow.csv"
-    edit(path, old, new)
+    change(path)
     with pytest.raises(SquadFormatError) as caught:
         convert(folder, "harbour-meadow")
-    assert str(caught.value).startswith(f"{path}: ")
-    assert says in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: {says}")
     assert [p.name for p in folder.parent.iterdir()] == ["olp"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("TRUE,", "yes,", "row 2: got 'A_1' and 'yes', row 3: "),
-        (", ", " ", "row 2: 1 fields, row 3: "),
-    ],
-)
-def test_all_rows_at_fault_are_named_at_once(folder, old, new, says):
-    path = folder / "questions" / "harbour-meadow.csv"
-    header, rows = path.read_text().split("\n", 1)
-    path.write_text(f"{header}\n{rows.replace(old, new)}")
-    with pytest.raises(SquadFormatError, match=re.escape(says)):
-        convert(folder, "harbour-meadow")
 
 
 def test_faults_of_all_tables_of_all_articles_are_named_at_once(folder):
@@ -206,38 +181,14 @@ def test_faults_of_all_tables_of_all_articles_are_named_at_once(folder):
     edit(folder / "annotations" / "peak-delta.csv", "A_13, 79, 120", "A_13, 79, 1200")
     with pytest.raises(SquadFormatError) as caught:
         convert(folder, "harbour-meadow", "peak-delta")
-    assert str(caught.value).replace(f"{folder}/", "").split("; ") == [
-        "tokens/harbour-meadow.csv: row 4: token 'edge' begins at 13, before the end of the token above at "
-        "60, row 6: DocID '238' in the table of '237'",
-        "one table for each article",
-        "questions/harbour-meadow.csv: row 2: got 'A_1' and 'yes', row 8: 'A_6' stands in row 7, with other "
-        "contents",
-        "each row needs its own Q_ID, and TRUE or FALSE under Answerable",
-        "annotations/harbour-meadow.csv: row 2: DocCharOnset(incl) must be a whole number, got '6x', row 3: 11 "
-        "fields",
-        "the header names 7 fields: put texts that hold commas in quotation marks",
-        "annotations/peak-delta.csv: row 2: annotation 5 of A_13 at 79 to 1200 lies outside its text of 137 "
-        "characters, or is empty",
+    named = re.findall(r"\w+/[\w-]+\.csv|row \d+(?=: )", str(caught.value).replace(f"{folder}/", ""))
+    assert named == [
+        *("tokens/harbour-meadow.csv", "row 4", "row 6"),
+        *("questions/harbour-meadow.csv", "row 2", "row 8"),
+        *("annotations/harbour-meadow.csv", "row 2", "row 3"),
+        *("annotations/peak-delta.csv", "row 2"),
     ]
     assert [p.name for p in folder.parent.iterdir()] == ["olp"]
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        (lambda raw: b"", "the file is empty"),
-        (lambda raw: raw.split(b"\n")[0], "row 2: no records below the header"),
-        (lambda raw: raw.decode().encode("latin-1"), "row 35: not UTF-8 text"),
-        (lambda raw: raw.decode().encode("utf-16"), "row 1: not UTF-8 text"),
-        (lambda raw: raw.replace(b", ", b";"), "row 1: no column 'DocID'; expected DocID, SentenceNr, "),
-    ],
-)
-def test_unreadable_table_is_refused(folder, change, says):
-    path = folder / "tokens" / "harbour-meadow.csv"
-    path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(SquadFormatError) as caught:
-        convert(folder, "harbour-meadow")
-    assert str(caught.value).startswith(f"{path}: {says}")
 
 
 def test_spreadsheet_forms_are_read_too(folder):

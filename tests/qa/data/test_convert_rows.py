@@ -239,44 +239,6 @@ def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_pa
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("a.json", b"[]", "no records"),
-        (
-            "a.json",
-            b'[{"question": "x", "text": "y", "answer": ""}]',
-            "no column 'context'; its columns are answer, question, text; give the context this name",
-        ),
-        (
-            "a.json",
-            b'[{"query": "x", "text": "y"}]',
-            "no column 'question', 'context', 'answer'; .* give the question and the context and the answer these",
-        ),
-        ("a.json", b"\n", "no records"),
-        (
-            "a.csv",
-            b"question,context,answer\na,b\na,b,c,d\n",
-            "found 2 or 4; quote those .* ','; an empty one",
-        ),
-        ("a.jsonl", b'{"question": 1}\n{oops}', "line 2: not valid JSON"),
-        ("a.json", b"[1]", r"not an object .*\(1\)"),
-        ("a.json", b'[\n{"question": 1},\n{"question": 2},]', r"line 3: .* column 17"),
-        ("a.csv", b'question,context,answer\n"a,b', "double those inside"),
-        ("a.csv", b"question,context,answer\na,b", "line 2: expected 3 fields"),
-        ("a.csv", b"question,context\n\xff,b", "not UTF-8 at byte 17"),
-        ("a.parquet", b"PAR1", "not a Parquet file"),
-        ("a.json", b'{"data": [{"paragraphs": []}]}', "no records"),
-    ],
-)
-def test_a_wrong_file_is_refused_in_one_line(tmp_path, name, content, message):
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(SquadFormatError, match=message) as caught:
-        convert_rows(RowsOptions(str(tmp_path / name), tmp_path / "out.json"))
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "out.json").exists()
-
-
 def test_where_nothing_can_be_used_nothing_is_written(tmp_path):
     told = (
         r"no question could be converted: is_impossible is neither true nor false \(2\), answer does not occur "

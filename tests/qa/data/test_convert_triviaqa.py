@@ -135,28 +135,16 @@ def test_verified_files_keep_their_verified_part_only(folder):
     assert report.dropped_by_reason()["document is not part of the verified set"] == 1
 
 
+OTHER_FORM = "question is not as TriviaQA writes it"
+OUTSIDE = "document's name leads out of the evidence folder"
+NO_ANSWER = "question has no 'Answer', as in a test file"
 UNUSABLE = [
-    ("tc_1", "question is not as TriviaQA writes it", "`Question`", lambda one: one.pop("Question")),
-    ("tc_1", "question is not as TriviaQA writes it", "`$.Answer`", lambda one: one["Answer"].pop("Value")),
-    (
-        "tc_1",
-        "question is not as TriviaQA writes it",
-        "`$.EntityPages[0]`",
-        lambda one: one["EntityPages"][0].pop("Filename"),
-    ),
-    (
-        "tc_1",
-        "question is not as TriviaQA writes it",
-        "`$.EntityPages`",
-        lambda one: one.update(EntityPages="x"),
-    ),
-    ("tc_1", "question has no 'Answer', as in a test file", "On which river", lambda one: one.pop("Answer")),
-    (
-        "../../x",
-        "document's name leads out of the evidence folder",
-        "",
-        lambda one: one["EntityPages"][0].update(Filename="../../x"),
-    ),
+    ("tc_1", OTHER_FORM, "`Question`", lambda one: one.pop("Question")),
+    ("tc_1", OTHER_FORM, "`$.Answer`", lambda one: one["Answer"].pop("Value")),
+    ("tc_1", OTHER_FORM, "`$.EntityPages[0]`", lambda one: one["EntityPages"][0].pop("Filename")),
+    ("tc_1", OTHER_FORM, "`$.EntityPages`", lambda one: one.update(EntityPages="x")),
+    ("tc_1", NO_ANSWER, "On which river", lambda one: one.pop("Answer")),
+    ("../../x", OUTSIDE, "", lambda one: one["EntityPages"][0].update(Filename="../../x")),
 ]
 
 
@@ -176,7 +164,7 @@ def test_every_record_with_a_fault_is_listed_and_the_others_are_converted(folder
     listed = [d for d in listed if d.reason != "question and document listed twice" and "99/99" not in d.item]
     assert [(d.item, d.reason) for d in listed] == [
         *((item, reason) for item, reason, _, _ in UNUSABLE),
-        ("", "question is not as TriviaQA writes it"),
+        ("", OTHER_FORM),
     ]
     assert all(detail in d.detail for d, (_, _, detail, _) in zip(listed, UNUSABLE, strict=False))
 

@@ -144,7 +144,7 @@ EXAMPLES = [RIGHT, WRONG, FALSE, MISSED, LEFT_OUT]
 ANSWERS = {"right": "the Ada", "wrong": "1+1", "false": "Ada", "missed": ""}
 
 
-def test_wrong_answers_are_listed_the_most_probable_first(tmp_path):
+def test_wrong_answers_are_listed_the_most_probable_first():
     listed = wrong_answers(EXAMPLES, ANSWERS, [(None, p) for p in (0.9, 0.2, 0.7, 0.4, 0.1)])
     assert [(w.id, w.expected, w.answered, w.before[-3:], w.marked, w.after[:3]) for w in listed] == [
         ("false", "no answer", "Ada", "<b>", "Ada", "</b"),

@@ -9,18 +9,15 @@ import numpy as np
 import onnx
 import pytest
 import torch
-from comparisons import largest_difference
 from torch import nn
 
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions, TFLiteOptions
-from export.parity import real_windows
 from export.tflite.exporter import export as export_tflite
 from qa.base.errors import UnsupportedExport
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.standalone.bidaf import AttentionFlow, BiDAFConfig, BiLSTM, passage_order
-from qa.runtime.runtimes import TorchRuntime, load_runtime
 
 
 def test_attention_flow_by_hand():
@@ -120,9 +117,6 @@ def test_onnx_has_lstms_of_any_length_and_stores_shared_weights_once(
 ):
     bundle = make_whole_bundle("bidaf")
     exported = export_onnx(OnnxOptions(model=bundle.path, out=tmp_path / "out", quantize=flag))
-    if flag == "fp32":
-        runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)
-        assert largest_difference(*runtimes, real_windows(bundle)[:3]) < 1e-4
     graph = onnx.load(exported.weights).graph
     operators = Counter(node.op_type for node in graph.node)
     assert operators[operator] == 5

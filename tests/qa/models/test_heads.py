@@ -1,7 +1,4 @@
-"""Heads: what each may see of a window, parameter counts, hand-worked numbers and references for feed-forward
-and pointer."""
-
-import math
+"""Heads: what each may see of a window, hand-worked numbers, and references for feed-forward and pointer."""
 
 import pytest
 import torch
@@ -12,7 +9,6 @@ from transformers import DistilBertConfig
 
 from qa.models.encoders import Encoder
 from qa.models.heads import HEADS, build_head
-from qa.models.heads.pointer import PointerHead
 from qa.models.heads.segments import answer_tokens, question_tokens, shifted
 from qa.models.model import QAModel
 
@@ -93,41 +89,6 @@ def test_a_window_without_question_or_passage_gives_finite_logits(head):
         assert head(random_states(mask.shape[1]), mask, types).abs().max() < 100
 
 
-def linear(n_in, n_out):
-    return n_in * n_out + n_out
-
-
-def count(name, h):
-    """Parameters of a head, layer by layer."""
-    convolution = {k: linear(k * h, h) for k in (2, 3, 4, 5)}
-    multi = sum(convolution.values())
-    highway = 2 * linear(h, h)
-    width = h // 2
-    return {
-        "linear": linear(h, 2),
-        "2l-tanh": linear(h, 384) + linear(384, 2),
-        "2l-gelu": linear(h, 256) + linear(256, 2),
-        "2l-relu-skip": linear(h, h) + linear(h, 2),
-        "4l-relu": linear(h, 1024) + linear(1024, 200) + linear(200, 2),
-        "4l-gelu-skip": linear(h, 1024) + linear(1024, h) + linear(h, 384) + linear(384, 2),
-        # LSTM: four gates, one bias each; V without a bias, W with, v and c
-        "pointer": 4 * width * (h + width + 1) + h * width + linear(width, width) + linear(width, 1),
-        "qermit-cls": linear(h, 2),
-        "qermit-maxpool": linear(h, 2),
-        "qermit-cnn": convolution[5] + highway + linear(h, 2),
-        "qermit-cnn-multi": multi + linear(h, 2),
-        "qermit-cnn-multi-highway": multi + highway + linear(h, 2),
-        "qermit-concat": convolution[5] + highway + linear(2 * h, h) + linear(h, h) + linear(h, 2),
-    }[name]
-
-
-@pytest.mark.parametrize("name", HEADS)
-@pytest.mark.parametrize("h", [64, 384, 768])
-def test_parameter_counts_follow_the_layers(name, h):
-    with torch.device("meta"):
-        assert sum(p.numel() for p in build_head(name, h).parameters()) == count(name, h)
-
-
 def test_every_matrix_is_a_linears(head):
     """So that int8 and pruning, which look for Linears, pass over none."""
     linears = {module.weight for module in head.modules() if isinstance(module, nn.Linear)}
@@ -186,27 +147,8 @@ def test_two_layer_skip_adds_the_encoder_output_after_the_relu():
 # Pointer
 
 
-def test_pointer_by_hand():
-    """H = 2, L = 1. Gates get no input: input, forget and output gate 1/2; candidate tanh(100) = 1."""
-    head = PointerHead(2, "gelu")
-    with torch.no_grad():
-        for parameter in head.parameters():
-            parameter.zero_()
-        head.cell.input_gates.bias[2] = 100
-        head.token.weight[:] = torch.tensor([[1.0, 0.0]])
-        head.query.weight[:] = 1
-        head.output.weight[:] = 2
-        head.output.bias[:] = 1
-    states = torch.tensor([[[0.3, 9.0], [-0.2, 9.0], [0.0, 9.0], [0.1, 9.0]]])
-    logits = head(states, *layout(0, 1))[0]
-    h_1 = 0.5 * math.tanh(0.5)  # c_1 = 1/2 x 1
-    h_2 = 0.5 * math.tanh(0.75)  # c_2 = 1/2 x 1/2 + 1/2 x 1
-    for token, first in enumerate((0.3, -0.2, 0.0, 0.1)):
-        assert logits[token, 0].item() == pytest.approx(2 * math.tanh(first + h_1) + 1, abs=1e-6)
-        assert logits[token, 1].item() == pytest.approx(2 * math.tanh(first + h_2) + 1, abs=1e-6)
-
-
-def test_pointer_equals_a_reference_on_torchs_lstm():
+@pytest.mark.parametrize(("n_question", "n_passage", "n_padding"), [(4, 9, 3), (0, 1, 0)])
+def test_pointer_equals_a_reference_on_torchs_lstm(n_question, n_passage, n_padding):
     """The same weights in torch.nn.LSTM, and the attention over the passage cut out by index instead of
     masked."""
     head = build_head("pointer", H, seed=3)
@@ -215,9 +157,10 @@ def test_pointer_equals_a_reference_on_torchs_lstm():
     weights = {"weight_ih_l0": cell.input_gates.weight, "weight_hh_l0": cell.hidden_gates.weight}
     biases = {"bias_ih_l0": cell.input_gates.bias, "bias_hh_l0": torch.zeros(2 * H)}
     lstm.load_state_dict(weights | biases)
-    states = random_states(19)
-    mask, types = layout(4, 9, 3)
-    allowed = [0, *range(6, 15)]  # [CLS] and the passage without its [SEP]
+    mask, types = layout(n_question, n_passage, n_padding)
+    states = random_states(mask.shape[1])
+    passage = n_question + 2
+    allowed = [0, *range(passage, passage + n_passage)]  # [CLS] and the passage without its [SEP]
 
     def scores(hidden):
         mixed = torch.tanh(states[0] @ head.token.weight.T + head.query(hidden))
@@ -231,34 +174,3 @@ def test_pointer_equals_a_reference_on_torchs_lstm():
     n = int(mask.sum())
     assert (logits[:n] - torch.stack([start, end], 1)[:n]).abs().max() < 1e-6
     assert (logits[n:] < -9000).all()
-
-
-def test_pointer_attends_to_where_an_answer_may_stand():
-    head = build_head("pointer", H, seed=4)
-    states = random_states(16)
-    mask, types = layout(4, 9)
-    before = head(states, mask, types)
-    question = slice(1, 6)
-    passage = slice(6, 15)
-    last_sep = slice(15, 16)
-    for unseen in (question, last_sep):
-        after = head(with_other(states, unseen), mask, types)
-        kept = [t for t in range(16) if t not in range(16)[unseen]]
-        assert torch.equal(after[:, kept], before[:, kept])
-    after = head(with_other(states, passage), mask, types)
-    assert torch.equal(after[:, 0, 0], before[:, 0, 0])
-    assert (after[:, 0, 1] - before[:, 0, 1]).abs() > 1e-4
-
-
-def test_the_end_follows_the_start():
-    """Where the start is certain, the second step reads that token alone."""
-    head = build_head("pointer", H, seed=5)
-    mask, types = layout(2, 3)
-    states = random_states(8)
-    with torch.no_grad():
-        head.output.weight *= 1e4
-        first = head.cell(states[:, :1], None)
-        start = int(head(states, mask, types)[0, [0, 4, 5, 6], 0].argmax())
-        second = head.cell(states[:, [[0, 4, 5, 6][start]]], first)
-        wanted = head.output((head.token(states) + head.query(second[0])).tanh())[..., 0]
-    assert torch.allclose(head(states, mask, types)[..., 1], wanted, rtol=1e-4)

@@ -35,22 +35,6 @@ def test_skip_mapping_by_hand():
     assert head(states, torch.ones(1, 2), torch.tensor([[0, 1]])).tolist() == [[[106, 0], [109, 0]]]
 
 
-@pytest.mark.parametrize(
-    ("kernel", "wanted"),
-    [
-        (2, [3, 5, 7, 9, 11, 6]),
-        (3, [3, 6, 9, 12, 15, 11]),
-        (4, [6, 10, 14, 18, 15, 11]),
-        (5, [6, 10, 15, 20, 18, 15]),
-    ],
-)
-def test_convolution_windows_by_hand(kernel, wanted):
-    convolution = Convolution(1, kernel)
-    nn.init.ones_(convolution.linear.weight)
-    nn.init.zeros_(convolution.linear.bias)
-    assert convolution(torch.arange(1.0, 7).reshape(1, 6, 1)).flatten().tolist() == wanted
-
-
 def conv1d(convolution, states):
     """torch's own convolution with the same weights: (B, T, H) -> (B, T, H)."""
     kernel = len(convolution.offsets)
@@ -94,20 +78,6 @@ def test_multi_cnn_question_equals_a_reference_on_the_question_alone(with_highwa
     wanted = torch.cat([functional.max_pool1d(values, kernel_size=4, stride=4) for values in pooled], dim=-1)
     wanted = highway(question.highway, wanted) if with_highway else wanted
     assert (question(states, *layout(4, 9, 5))[:, 0] - wanted).abs().max() < 1e-6
-
-
-@pytest.mark.parametrize(
-    "build", [ConvolutionQuestion, lambda h: MultiConvolutionQuestion(h, True)], ids=["one", "multi"]
-)
-def test_convolutions_see_the_first_segment_and_nothing_else(build):
-    torch.manual_seed(0)
-    question = build(H)
-    states = random_states(21)
-    mask, types = layout(4, 9, 5)
-    before = question(states, mask, types)
-    assert torch.equal(question(with_other(states, slice(6, None)), mask, types), before)
-    for token in range(6):  # [CLS] and [SEP] too, as in the report
-        assert not torch.equal(question(with_other(states, slice(token, token + 1)), mask, types), before)
 
 
 def test_convolutions_cut_a_question_at_64_tokens():

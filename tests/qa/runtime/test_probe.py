@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from places import GOLDEN
 from quick import quick
+from sealed import seal
 from tflite_exports import LENGTHS, bare_model, rescaled, sealed_again
 
 import qa.runtime.engines
@@ -14,9 +15,7 @@ from export.android.package import read_package
 from export.parity import probe_tolerance, probe_windows
 from export.tflite.exporter import probe_lengths, window_lengths
 from qa.base.errors import BundleError, ProbeError
-from qa.bundles.bundle import PROBE, SETTINGS, new_bundle, open_bundle
-from qa.bundles.manifest import StageRecord
-from qa.formats.parameters import Parameters
+from qa.bundles.bundle import PROBE, open_bundle
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import OUTPUTS
 from qa.runtime.probe import Probe, ProbeWindow, check_covers, read_probe, relative_difference, write_probe
@@ -56,13 +55,7 @@ class Replay:
 def bundle(tmp_path_factory):
     """A TFLite bundle with the recorded probe; its weights are never opened."""
     path = tmp_path_factory.mktemp("probe") / "bundle"
-    counts = Parameters(total=1, without_embeddings=1)
-    record = StageRecord(format="tflite", precision="int8", stage="export", parameters=counts)
-    with new_bundle(path, record) as draft:
-        QASettings().save(draft.path / SETTINGS)
-        (draft.path / PROBE).write_text(PROBE_TEXT)
-        (draft.path / "model.tflite").write_bytes(b"")
-    return open_bundle(path)
+    return seal(path, files={PROBE: PROBE_TEXT}, kind="tflite", precision="int8", stage="export")
 
 
 def load_replay(bundle, name, monkeypatch):

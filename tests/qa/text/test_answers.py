@@ -5,7 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from places import ROOT
+from places import GOLDEN
+from recipe_scripts import script_at
 
 from qa.base.errors import ProbeError
 from qa.text.answers import Candidate, Prediction, decode
@@ -193,51 +194,39 @@ FIRST = Candidate(1.5, 0, 2, share=0.6)
 SECOND = Candidate(0.0, 4, 6, share=0.3)
 
 
+# exp(-(1 + 3) / 2) = 0.1353, so no answer has 1 / 1.1353 = 0.8808; the candidates have 0.6 and 0.3 of 0.1192.
+CALIBRATION = Calibration(2.0, 3.0)
+
+
 @pytest.mark.parametrize(
-    ("null_difference", "threshold", "wanted"),
+    ("null_difference", "threshold", "calibration", "wanted"),
     [
-        (0.0, None, [(FIRST, 0.6), (SECOND, 0.3)]),
+        (0.0, None, None, [(FIRST, 0.6), (SECOND, 0.3)]),
         # 1 / (1 + exp(-(difference - threshold))): 1 / (1 + 3), then 1 / (1 + 1 / 3)
-        (1.5 - math.log(3), 1.5, [(FIRST, 0.45), (None, 0.25), (SECOND, 0.225)]),
-        (1.5 + math.log(3), 1.5, [(None, 0.75), (FIRST, 0.15), (SECOND, 0.075)]),
-        (1.5, 1.5, [(FIRST, 0.3), (None, 0.5), (SECOND, 0.15)]),
-        (1000.0, 0.0, [(None, 1.0), (FIRST, 0.0), (SECOND, 0.0)]),
-        (-1000.0, 0.0, [(FIRST, 0.6), (SECOND, 0.3), (None, 0.0)]),
+        (1.5 - math.log(3), 1.5, None, [(FIRST, 0.45), (None, 0.25), (SECOND, 0.225)]),
+        (1.5 + math.log(3), 1.5, None, [(None, 0.75), (FIRST, 0.15), (SECOND, 0.075)]),
+        (1.5, 1.5, None, [(FIRST, 0.3), (None, 0.5), (SECOND, 0.15)]),
+        (1000.0, 0.0, None, [(None, 1.0), (FIRST, 0.0), (SECOND, 0.0)]),
+        (-1000.0, 0.0, None, [(FIRST, 0.6), (SECOND, 0.3), (None, 0.0)]),
+        (1.0, None, CALIBRATION, [(FIRST, 0.0715), (SECOND, 0.0358)]),
+        (1.0, 0.5, CALIBRATION, [(None, 0.8808), (FIRST, 0.0715), (SECOND, 0.0358)]),
+        (1.0, 1.5, CALIBRATION, [(FIRST, 0.0715), (None, 0.8808), (SECOND, 0.0358)]),
     ],
-    ids=["without threshold", "answered", "declined", "on the threshold", "surely none", "surely one"],
 )
-def test_uncalibrated_options_share_what_no_answer_leaves(null_difference, threshold, wanted):
+def test_options_begin_with_the_best_whatever_its_probability(
+    null_difference, threshold, calibration, wanted
+):
+    """The candidates share what no answer leaves."""
     prediction = Prediction((FIRST, SECOND), FIRST.score + null_difference)
-    options = prediction.options(threshold, None)
+    options = prediction.options(threshold, calibration)
     assert [option for option, _ in options] == [option for option, _ in wanted]
-    assert [share for _, share in options] == pytest.approx([share for _, share in wanted])
+    assert [p for _, p in options] == pytest.approx([p for _, p in wanted], abs=1e-4)
     assert options[0][0] == prediction.best(threshold)
 
 
 @pytest.mark.parametrize("threshold", [None, -3.0])
 def test_without_a_candidate_no_answer_is_the_only_option(threshold):
     assert Prediction((), 2.0).options(threshold, None) == [(None, 1.0)]
-
-
-# exp(-(1 + 3) / 2) = 0.1353, so no answer has 1 / 1.1353 = 0.8808; the candidates have 0.6 and 0.3 of 0.1192.
-CALIBRATION = Calibration(2.0, 3.0)
-
-
-@pytest.mark.parametrize(
-    ("threshold", "wanted"),
-    [
-        (None, [(FIRST, 0.0715), (SECOND, 0.0358)]),
-        (0.5, [(None, 0.8808), (FIRST, 0.0715), (SECOND, 0.0358)]),
-        (1.5, [(FIRST, 0.0715), (None, 0.8808), (SECOND, 0.0358)]),
-    ],
-    ids=["answering", "declined", "answered though unlikely"],
-)
-def test_calibrated_options_begin_with_the_best_whatever_its_probability(threshold, wanted):
-    prediction = Prediction((FIRST, SECOND), FIRST.score + 1)
-    options = prediction.options(threshold, CALIBRATION)
-    assert [option for option, _ in options] == [option for option, _ in wanted]
-    assert [p for _, p in options] == pytest.approx([p for _, p in wanted], abs=1e-4)
-    assert options[0][0] == prediction.best(threshold)
 
 
 @pytest.mark.parametrize("calibration", [None, CALIBRATION])
@@ -256,17 +245,10 @@ def test_the_probability_of_the_best_is_that_of_the_first_option_also_when_short
 
 def test_recorded_probabilities_are_still_computed():
     """Java and JavaScript read the same rows."""
-    rows = json.loads((ROOT / "tests" / "golden" / "calibration.json").read_text())
-    for row in rows:
-        settings = QASettings.from_json(json.dumps(row["settings"]), "row")
-        values = enumerate(row["candidates"])
-        candidates = tuple(Candidate(score, i, i + 1, share) for i, (score, share) in values)
-        prediction = Prediction(candidates, row["null_score"])
-        for mode, expected in row["modes"].items():
-            threshold = settings.in_mode(mode).null_threshold
-            options = dict(prediction.options(threshold, settings.calibration))
-            probabilities = [options[c] for c in candidates]
-            assert probabilities == pytest.approx(expected["probabilities"], abs=1e-14)
-            no_answer = prediction.no_answer_probability(threshold, settings.calibration)
-            assert no_answer == pytest.approx(expected["no_answer"], abs=1e-14)
-            assert (prediction.best(threshold) is not None) == expected["answered"]
+    recorder = script_at(GOLDEN / "record_calibration.py")
+    for row in json.loads(recorder.OUT.read_bytes()):
+        found = recorder.expected(row)
+        for mode, wanted in row["modes"].items():
+            assert found[mode]["answered"] == wanted["answered"]
+            for name in ("no_answer", "probabilities"):
+                assert found[mode][name] == pytest.approx(wanted[name], abs=1e-14)

@@ -36,7 +36,6 @@ endif
 endif
 
 RUN := .venv/bin/python
-EACH = OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
 
 .DELETE_ON_ERROR:
 # What is missing behind a finished model is not made again.

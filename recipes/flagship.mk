@@ -39,6 +39,8 @@ DATA := TRAIN DEV DEV1 MORE
 DECIDING := TRAIN
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
+EACH = OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-per-node $(PROCESSES)
+
 RELEASED := $(OUT)/models
 
 .PHONY: models rows scores times arm choice further wide forms large-teacher

@@ -130,6 +130,7 @@ def made_whole(command: str) -> list[str]:
     model = "models/student-tflite-int8" if is_export else "models/student"
     stands_for = {
         "MODEL": "models/teacher",
+        "CHECKPOINT": "models/teacher",
         "TEACHER": "models/teacher",
         "STUDENT": "models/student",
         "FIRST": "models/teacher",

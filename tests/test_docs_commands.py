@@ -34,6 +34,7 @@ CHEAP = (
     "compress.embeddings",
 )
 SLOW = ("export.tflite", "export.android", "compress.embeddings")  # run with -m system
+OWN_MODEL = ("BUNDLE", "CHECKPOINT")
 HUB = "deepset/"  # no test has a network
 
 
@@ -98,7 +99,7 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
         (tmp_path / "runs" / run).mkdir(parents=True)
         for name, bundle in made.items():
             (tmp_path / "runs" / run / name).symlink_to(bundle)
-    for name in ("dev-v1.1.json", "dev-v2.0.json"):
+    for name in ("dev-v1.1.json", "dev-v2.0.json", "mine.json"):
         shutil.copy(small_squad, tmp_path / name)
     (tmp_path / "passage.txt").write_text("In spring she lived in Paris, then in Rome.")
     monkeypatch.chdir(tmp_path)
@@ -123,7 +124,7 @@ def test_cheap_examples_run_as_they_stand(page, module, arguments, place):
     bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
     # A random model keeps fewer of its best spans than a trained one.
     any_spans = ["--min-equal-spans", "0"] if module in ("export.onnx", "export.tflite") else []
-    run_command(command_of(module), [*(str(bundle) if a == "BUNDLE" else a for a in arguments), *any_spans])
+    run_command(command_of(module), [*(str(bundle) if a in OWN_MODEL else a for a in arguments), *any_spans])
 
 
 def test_links_lead_somewhere():

@@ -1,4 +1,4 @@
-"""qa.evaluate takes long passages and many questions: its memory and its work against the number of windows."""
+"""qa.evaluate takes long passages and many questions: its memory and its work against the characters of their texts."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def questions(n, n_passages=1):
 
 
 def evaluated(model, data, examples):
-    """Windows, function calls and peak MB of one `qa.evaluate`: calls, not seconds, since a busy machine adds none."""
+    """Characters, function calls and peak MB of one `qa.evaluate`: calls, not seconds, since a busy machine adds none."""
     write_squad(data, examples)
     calls = data.with_suffix(".calls")
     words = [sys.executable, "-m", "cProfile", "-o", str(calls), "-m"]
@@ -52,19 +52,20 @@ def evaluated(model, data, examples):
     with process.stdout as stream:
         result = json.loads(stream.read())
     assert os.waitstatus_to_exitcode(status) == 0
-    return result["n_windows"], pstats.Stats(str(calls)).total_calls, peak_kb * 1024 / 1e6
+    assert result["total"] == len(examples)
+    return sum(len(e.context) for e in examples), pstats.Stats(str(calls)).total_calls, peak_kb * 1024 / 1e6
 
 
 @pytest.mark.parametrize(
     ("sizes", "more"), [([(250, 1), (1000, 1), (4000, 1)], 3000), ([(25, 4), (25, 16), (25, 64)], 0)]
 )
 def test_work_and_memory_are_linear(tiny_export, tmp_path, sizes, more):
-    """The last windows of three sizes, each four times the one before, take at most a fifth more calls each."""
+    """The last characters of three sizes, each four times the one before, take at most a fifth more calls each."""
     model = tiny_export("onnx").path
     points = [evaluated(model, tmp_path / "data.json", questions(*size)) for size in sizes]
-    windows, calls, peaks = zip(*points, strict=True)
-    assert windows[2] > 3 * windows[1] > 9 * windows[0] / 2
-    first = (calls[1] - calls[0]) / (windows[1] - windows[0])
-    last = (calls[2] - calls[1]) / (windows[2] - windows[1])
-    assert last < 1.2 * first, (windows, calls)
+    characters, calls, peaks = zip(*points, strict=True)
+    assert characters[2] > 3 * characters[1] > 9 * characters[0]
+    first = (calls[1] - calls[0]) / (characters[1] - characters[0])
+    last = (calls[2] - calls[1]) / (characters[2] - characters[1])
+    assert last < 1.2 * first, (characters, calls)
     assert peaks[2] - peaks[1] < 40 + KB_PER_QUESTION * more / 1000

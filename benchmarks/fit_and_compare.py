@@ -35,6 +35,7 @@ from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval, score_interva
 from qa.evaluation.threshold import ENOUGH_QUESTIONS
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
+from qa.text.preselection import windows_to_read
 
 HELD_OUT_SHARE = 0.2
 TIMED_WINDOWS = 32
@@ -153,10 +154,9 @@ def held_out_contexts(examples: Sequence[Example]) -> set[str]:
 
 def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) -> str:
     """Return in words how long the run takes, by the time of some windows on this machine's CPU."""
-    windows, asked = (
-        make_windows(read_squad(file), parent.tokenizer, parent.settings) if file else []
-        for file in (train, held_out)
-    )
+    how = parent.tokenizer, parent.settings
+    windows = make_windows(read_squad(train), *how)
+    asked = windows_to_read(read_squad(held_out), *how) if held_out else []
     sample = [windows[i] for i in evenly(len(windows), TIMED_WINDOWS)]
     runtime = load_runtime(parent)
     began = time.monotonic()

@@ -28,7 +28,7 @@ def token_counts(bundle: Bundle, n_tokens: int, examples: Sequence[Example]) -> 
 def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
     """Product-quantize the model's embedding table in place; `form` is a key of GROUP_SIZES.
 
-    `counts` (V,) are the tokens' counts in training text; without them all weigh the same. A table of this
+    `counts` (V,) are the tokens' counts in text; without them all weigh the same. A table of this
     form stays as it is; one in a larger form is quantized a second time. OptionError for a table that is
     smaller already.
     """

@@ -109,7 +109,8 @@ def stored_words(
     """Return the embedding table as a file of this precision stores it, and its form.
 
     The form is None where the table is stored like other weights. `counts` gives how often each token occurs
-    in training text, for product quantization. OptionError when the model's table has another form already.
+    in text that the model is for, for product quantization. OptionError when the model's table has another
+    form already.
     """
     words = model.encoder.words
     if precision in INTEGER_BITS and isinstance(words, nn.Embedding):

@@ -7,10 +7,10 @@ import copy
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
 from torch import nn
 
 from compress.product_quantization import token_counts
@@ -43,7 +43,7 @@ from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_a
 from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
 from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import Example, read_squad
+from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
 from qa.evaluation.threshold import read_held_out, too_few, tune_for_bundle, tune_on_files
 from qa.formats.precision import PRECISIONS
@@ -136,9 +136,12 @@ class Exporter:
         with new_bundle(self.out, self.record()) as draft:
             copy_tokenizer(parent.path, draft.path, parent.settings.max_length)
             TrainedOn.read(parent.path).write(draft.path)
-            own = self.own_questions()
-            counted = own or read_squad(resolve(EMBEDDED, "train"))
-            counts = partial(token_counts, parent, reference.model.encoder.words.num_embeddings, counted)
+            held_out = read_held_out(parent.path)
+
+            def counts() -> np.ndarray:
+                counted = held_out or read_squad(resolve(EMBEDDED, "train"))
+                return token_counts(parent, reference.model.encoder.words.num_embeddings, counted)
+
             words, form = stored_words(reference.model, self.precision, self.options.embeddings, counts)
             if form is not None:
                 draft.record(embeddings=form)
@@ -157,6 +160,7 @@ class Exporter:
             ]
             draft.record(structure=self.write(stored.model, draft.path))
             exported = load_runtime(draft.model(parent.settings), threads, probe=False)
+            own = held_out or (self.eval_data.examples if self.eval_data else ())
             real = real_windows(parent, examples=own)
             own_form = form if isinstance(reference.model.encoder.words, nn.Embedding) else None
             report = check_parity(
@@ -190,11 +194,6 @@ class Exporter:
             self.package(draft.path, settings)
         print(summary(draft.bundle))
         return draft.bundle
-
-    def own_questions(self) -> list[Example]:
-        """Return questions on such texts as the model is for: those it holds out, or of --eval-data."""
-        held_out = read_held_out(self.parent.path)
-        return held_out or (self.eval_data.examples if self.eval_data else [])
 
     def record(self) -> StageRecord:
         """Return what the manifest says before anything is computed."""

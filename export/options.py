@@ -57,7 +57,8 @@ class ExportOptions:
     the model: a SQuAD JSON file."""
     min_equal_spans: Annotated[float | None, arg(help=SPANS_HELP)] = None
     eval_data: str | None = None
-    """Questions to score the file on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
+    """Questions to score the file on, for its card, and to compare it with PyTorch on where the model holds
+    out none: embedded, everyday, squad, squad_v2, or a SQuAD JSON
     file."""
 
     def __post_init__(self) -> None:

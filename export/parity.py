@@ -21,6 +21,7 @@ from qa.runtime.probe import relative_difference
 from qa.runtime.runtimes import Runtime, TorchRuntime
 from qa.text.answers import decode
 from qa.text.features import Window, collate, make_windows
+from qa.text.preselection import windows_to_read
 from qa.text.settings import QASettings
 
 PARITY_WINDOWS = 40
@@ -58,7 +59,8 @@ def real_windows(bundle: Bundle, n: int = PARITY_WINDOWS, examples: Sequence[Exa
     They are of some of the `examples`, or of the shipped dev excerpt without any.
     """
     chosen = [examples[row] for row in evenly(len(examples), MOST_QUESTIONS)]
-    windows = make_windows(chosen or read_squad(resolve(EMBEDDED, "dev")), bundle.tokenizer, bundle.settings)
+    chosen = chosen or read_squad(resolve(EMBEDDED, "dev"))
+    windows = windows_to_read(chosen, bundle.tokenizer, bundle.settings)
     windows.sort(key=lambda w: len(w.input_ids))
     return [windows[i] for i in evenly(len(windows), n, ends=True)]
 

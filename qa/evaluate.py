@@ -35,6 +35,7 @@ from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
 from qa.text.long_answers import long_answers
+from qa.text.preselection import MOST_WINDOWS
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 
@@ -94,7 +95,8 @@ def predictions_of(
     runtime = load_runtime(bundle)
     if options.out is None:
         return evaluate_runtime(runtime, bundle, examples)
-    run = {"bundle": bundle.sha256, "runtime": runtime.name, "data": file_sha256(data), "row": JOURNAL_ROW}
+    read = {"data": file_sha256(data), "most_windows": MOST_WINDOWS, "row": JOURNAL_ROW}
+    run = {"bundle": bundle.sha256, "runtime": runtime.name, **read}
     with closing(Journal(options.out, run)) as journal:
         try:
             scores, predictions = evaluate_runtime(runtime, bundle, examples, journal)

@@ -197,8 +197,10 @@ class Trainer:
             if not is_lost_peer(error):
                 raise
             former = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun ends all processes: save first
-            self._stop()
-            signal.signal(signal.SIGTERM, former)
+            try:
+                self._stop()
+            finally:
+                signal.signal(signal.SIGTERM, former)
             raise self._lost_peer() from None
 
     def _run(self, first: int, writer: Any) -> None:

@@ -20,7 +20,7 @@ from qa.formats.tensors import Logits
 from qa.runtime.engines import LiteRTRuntime
 from qa.runtime.probe import relative_difference
 from qa.runtime.runtimes import available_cores, load_runtime, run_windows
-from qa.text.features import make_windows
+from qa.text.preselection import windows_to_read
 
 NUMBERED = re.compile(r"_(\d+)/")
 MATRIX = "FULLY_CONNECTED"
@@ -78,7 +78,7 @@ class Sensitivity:
         self.make = make
         self.layers = layers
         self.path = path
-        self.windows = make_windows(examples, parent.tokenizer, parent.settings)
+        self.windows = windows_to_read(examples, parent.tokenizer, parent.settings)
         self.expected = run_windows(load_runtime(parent, available_cores()), self.windows)
         self.parent_f1 = self._f1(self.expected)
         self._scored: dict[frozenset[str], Scored] = {}

@@ -17,12 +17,11 @@ def lock(path: Path | str, flags: int = os.O_RDONLY, output: Path | None = None)
     The lock ends with the process, however that ends. OptionError while another process holds it, which names
     the `output`, by default the path.
     """
-    descriptor = os.open(path, flags, 0o666)
     try:
         import fcntl  # Windows has none, where a model can be loaded and asked
     except ModuleNotFoundError:
-        os.close(descriptor)
-        raise OptionError(f"{output or path}: commands that write results need Linux or macOS") from None
+        raise OptionError(f"{output or path}: commands that write results need Linux") from None
+    descriptor = os.open(path, flags, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

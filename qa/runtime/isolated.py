@@ -43,7 +43,12 @@ class Server:
     def load(self, path: str, threads: int, cores: list[int]) -> dict[str, Any]:
         """Load a bundle and run its probe; `cores` is empty."""
         self.path = path
-        self.runtime = load_runtime(open_bundle(Path(path)), threads)
+        try:
+            self.runtime = load_runtime(open_bundle(Path(path)), threads)
+        except PocketQAError:
+            raise
+        except Exception as error:  # of the runtime's own types
+            raise BundleError(f"{path}: cannot be loaded ({one_line(error)})") from None
         return {
             "runtime": [self.runtime.package, self.runtime.version, ""],
             "lengths": self.runtime.lengths,

@@ -34,7 +34,7 @@ def read_probe(text: str | bytes, where: str) -> Probe:
     """Parse the text of `write_probe`; BundleError names `where` when it is invalid."""
     try:
         return msgspec.json.decode(text, type=Probe)
-    except (msgspec.MsgspecError, RecursionError) as error:
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise BundleError(f"{where}: not a valid probe ({error}); make the bundle again") from None
 
 

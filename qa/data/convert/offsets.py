@@ -41,11 +41,8 @@ def common_counting(given: Sequence[Given]) -> Counting | None:
         candidates.append((f"characters from {-shift}", lambda _, start: start + shift))
     found: dict[tuple[int, ...], Counting] = {}
     for name, read in candidates:
-        places = tuple(read(context, start) for context, _, start in given)
-        if all(
-            stands_at(context, text, place) for (context, text, _), place in zip(given, places, strict=True)
-        ):
-            found.setdefault(places, (name, read))
+        if all(stands_at(context, text, read(context, start)) for context, text, start in given):
+            found.setdefault(tuple(read(context, start) for context, _, start in given), (name, read))
     return next(iter(found.values())) if len(found) == 1 else None
 
 

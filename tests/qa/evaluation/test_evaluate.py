@@ -225,6 +225,7 @@ def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp
         "bundle": bundle.sha256,
         "runtime": load_runtime(bundle).name,
         "data": file_sha256(small_squad),
+        "most_windows": MOST_WINDOWS,
         "row": JOURNAL_ROW,
     }
     other = Journal(config.out, run)

@@ -127,6 +127,7 @@ def test_a_probe_survives_writing():
         lambda text: "[]",
         lambda text: "[" * 100_000,
         lambda text: b"\xff" + text.encode(),
+        lambda text: text.encode().replace(b"int8", b"\xff"),
         lambda text: '{"windows": []}',
         lambda text: text.replace("context_begin", "begin"),
         lambda text: text.replace('"tolerance"', '"tolerance": {"int8": 0}, "old"'),

@@ -95,7 +95,7 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
         "student-pruned": make_bundle(pruned=True),
         "student-pruned-tflite-int8": tiny_export("tflite").path,
     }
-    for run in ("demo", "mine"):
+    for run in ("demo", "mine", "own"):
         (tmp_path / "runs" / run).mkdir(parents=True)
         for name, bundle in made.items():
             (tmp_path / "runs" / run / name).symlink_to(bundle)
@@ -119,7 +119,7 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
 def test_cheap_examples_run_as_they_stand(page, module, arguments, place):
     demo = place / "runs" / "demo"
     if module == "export.tflite":  # which makes it
-        for run in ("demo", "mine"):
+        for run in ("demo", "mine", "own"):
             (place / "runs" / run / "student-pruned-tflite-int8").unlink()
     bundle = demo / ("student-pruned-tflite-int8" if module == "export.android" else "student")
     # A random model keeps fewer of its best spans than a trained one.

@@ -21,6 +21,7 @@ from benchmarks.results.rows import UNPADDED, Latency, Lengths
 from qa.base.journal import Journal
 from qa.text.answers import decode
 from qa.text.features import make_windows
+from qa.text.preselection import MOST_WINDOWS
 from qa.text.settings import QASettings
 
 N_SAMPLED = 64  # windows on which tokenizing and decoding are timed
@@ -38,6 +39,7 @@ def measure_latency(run: Run, plan: Plan, host: Host) -> None:
         "data": run.data.sha256,
         "plan": asdict(plan),
         "machine": str(run.machine),
+        "most_windows": MOST_WINDOWS,  # earlier versions timed all windows, and wrote failures otherwise
     }
     with closing(Journal(run.file.path, identity, run.date)) as journal:
         if journal.entries:
@@ -66,7 +68,7 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
     timings = [_timing(run, model, plan, host) for model in models]
     note(f"latency of {len(models)} models in turns, threads {threads}, {plan.n_rounds} rounds")
     cores = host.cores_for(threads)
-    other_load = run_interleaved_rounds(timings, plan, threads, cores, journal)
+    other_load = run_interleaved_rounds(timings, plan, threads, cores, journal, host.here)
     conditions = host.conditions(threads) | {"quick": plan.quick}
     for timing in timings:
         model = timing.model
@@ -85,6 +87,7 @@ def _measure_with(run: Run, plan: Plan, host: Host, threads: int, journal: Journ
         if timing.failed:
             failed = (f"lengths {s.lengths}, batch {s.batch}: {why}" for s, why in timing.failed.items())
             run.fail(model, "; ".join(failed), threads=threads)
+            model.error = None  # other numbers of threads may suit it
 
 
 def window_settings(settings: QASettings, lengths: Lengths) -> QASettings:

@@ -1,6 +1,6 @@
 """Rounds in which models take turns, each in its own process; a journal lets a stopped run continue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -70,6 +70,31 @@ class Timing:
         self.process_metrics["latency_ms_first"] = reply["latency_ms_first"]
         return {key: reply[key] for key in ("times_ms", "n_warmup", "peak_memory_mb")}
 
+    def round(
+        self, plan: Plan, rows: Mapping[Setting, Sequence[int]], restart: "Callable[[Timing], None]"
+    ) -> tuple[dict[str, Turn], dict[str, str]]:
+        """Time the settings that have not failed; return their turns, and why others failed, by name.
+
+        A process ends with its first error, and `restart` starts another. A model that does not start fails
+        in all settings.
+        """
+        turns: dict[str, Turn] = {}
+        failed: dict[str, str] = {}
+        for setting in plan.settings:
+            if self.model.error is not None or setting in self.failed:
+                continue
+            try:
+                turns[setting.name] = self.turn(setting, plan, rows[setting])
+            except LostError:
+                raise  # the journal keeps all rounds before this one
+            except PocketQAError as error:
+                failed[setting.name] = one_line(error)
+                if len(self.failed) + len(failed) < len(plan.settings):
+                    restart(self)
+        if self.model.error is not None:
+            failed = {s.name: self.model.error for s in plan.settings} | failed
+        return turns, failed
+
     def add(self, entry: Mapping[str, Any], plan: Plan) -> None:
         """Add a journal's round."""
         sha256 = self.model.sha256
@@ -84,47 +109,40 @@ class Timing:
 
 
 def run_interleaved_rounds(
-    timings: Sequence[Timing], plan: Plan, threads: int, cores: Sequence[int], journal: Journal
+    timings: Sequence[Timing], plan: Plan, threads: int, cores: Sequence[int], journal: Journal, here: bool
 ) -> float | None:
     """Measure all rounds that the journal does not have yet, and add all rounds to the timings.
 
     A setting that fails is timed no more; a model that fails at all gets an `error` and drops out. LostError
     when the connection to another machine is lost; the journal then has the rounds before. Every process is
-    pinned to `cores`. Returns how many cores other processes of this machine kept busy meanwhile; None where
-    nothing was left to do.
+    pinned to `cores`. Returns how many cores other processes kept busy meanwhile; None where nothing was left
+    to do, and of another machine.
     """
     finished = [entry for entry in journal.entries if entry["threads"] == threads]
     for timing in timings:
         for earlier in finished:
             timing.add(earlier, plan)
     with ExitStack() as processes:
+        workers: list[Worker] = []
+
+        def start(timing: Timing) -> None:
+            timing.start(threads, cores, processes)
+            workers.extend([timing.worker] if timing.worker is not None else [])
+
         for timing in timings:
             if timing.model.error is None:
-                timing.start(threads, cores, processes)
-        workers = [timing.worker for timing in timings if timing.worker is not None]
-        load = OtherLoad(workers)
+                start(timing)
+        load = OtherLoad(workers) if here else None
         chosen = {s: rounds(plan.n_rounds, plan.windows_in_round(s), s.batch) for s in plan.settings}
         left = range(len(finished), plan.n_rounds)
         for number in Progress(left, desc=f"latency, threads {threads}", unit="round"):
             first = number % len(timings)  # no model always follows the same neighbour
             entry: dict[str, Any] = {"threads": threads, "turns": {}, "failed": {}}
             for timing in (*timings[first:], *timings[:first]):
-                turns, failed = (
-                    entry[kind].setdefault(timing.model.sha256, {}) for kind in ("turns", "failed")
-                )
-                for setting in plan.settings:
-                    if timing.model.error is not None or setting in timing.failed:
-                        continue
-                    try:
-                        turns[setting.name] = timing.turn(setting, plan, chosen[setting][number])
-                    except LostError:
-                        raise  # the journal keeps all rounds before this one
-                    except PocketQAError as error:
-                        failed[setting.name] = one_line(error)
-                        if len(timing.failed) + len(failed) < len(plan.settings):
-                            timing.start(threads, cores, processes)  # a process ends with its first error
-                            workers += [timing.worker] if timing.worker is not None else []
+                key = timing.model.sha256
+                rows = {s: chosen[s][number] for s in plan.settings}
+                entry["turns"][key], entry["failed"][key] = timing.round(plan, rows, start)
             journal.add(entry)
             for timing in timings:
                 timing.add(entry, plan)
-        return load.cores() if left else None
+        return load.cores() if left and load is not None else None

@@ -22,7 +22,7 @@ from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.runtime.remote import Deployment
 from qa.text.features import Window
-from qa.text.preselection import windows_to_read
+from qa.text.preselection import MOST_WINDOWS, windows_to_read
 from qa.text.settings import QASettings
 
 
@@ -100,14 +100,22 @@ class Run:
         """Return the newest earlier scores of this model on this data, target and machine; with any runtime
         if it is unknown.
 
-        Scores with a no-answer threshold are not those of a model that answers always.
+        Scores with a no-answer threshold are not those of a model that answers always. Earlier versions
+        scored all windows of a long text, which are left out too.
         """
         always = model.bundle.settings.null_threshold is None
         old = [
             r for r in self.file.old if not isinstance(r, Accuracy) or (r.null_threshold is None) == always
         ]
         names = ("bundle_sha256", "runtime", "target", "machine", "data")
-        return newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
+        found = newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
+        settings = model.bundle.settings
+        # A window has 128 tokens more than the one before, so a shorter text has no window too many.
+        may_skip = any(len(e.context) > MOST_WINDOWS * settings.doc_stride for e in self.examples)
+        n_windows = getattr(found, "n_windows", None)
+        if may_skip and n_windows not in (None, len(self.windows(model.bundle, settings))):
+            return None
+        return found
 
     def failed_since(self, known: Result) -> bool:
         """Return whether the model of a known result failed later, on this target and data."""

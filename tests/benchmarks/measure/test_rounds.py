@@ -58,7 +58,7 @@ def measure(models, journal, plan=PLAN, sampled=()):
     windows = {setting: (WINDOWS, 1 if setting.lengths == "unpadded" else 8) for setting in plan.settings}
     timings = {model.sha256: Timing(model, windows, sampled) for model in models}
     cores = this_host().cores_for(1)
-    return timings, run_interleaved_rounds(list(timings.values()), plan, 1, cores, journal)
+    return timings, run_interleaved_rounds(list(timings.values()), plan, 1, cores, journal, here=True)
 
 
 @pytest.fixture

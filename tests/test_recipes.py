@@ -316,7 +316,7 @@ def test_a_folder_without_wheels_is_named_in_one_line(tmp_path):
 
 
 def test_a_machine_that_lacks_something_gets_no_python(tmp_path):
-    """Its Python has the standard library, and the wheel of a package that is none of those needed."""
+    """The machine has the standard library of its Python, and the wheel of a package that nothing needs."""
     wheels = tmp_path / "wheels"
     wheels.mkdir()
     with zipfile.ZipFile(wheels / "some-1.0-py3-none-any.whl", "w") as wheel:

@@ -110,7 +110,7 @@ class Run:
         names = ("bundle_sha256", "runtime", "target", "machine", "data")
         found = newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
         settings = model.bundle.settings
-        # A window has 128 tokens more than the one before, so a shorter text has no window too many.
+        # Each window but the first adds `doc_stride` tokens, so a shorter text has no window too many.
         may_skip = any(len(e.context) > MOST_WINDOWS * settings.doc_stride for e in self.examples)
         n_windows = getattr(found, "n_windows", None)
         if may_skip and n_windows not in (None, len(self.windows(model.bundle, settings))):

@@ -113,7 +113,7 @@ def _shown(mean: float | None, low: float | None, high: float | None) -> Interva
 
 
 class Scores(Result, kw_only=True):
-    """What is measured of a model's answers, by the official script's keys."""
+    """Scores of a model's answers, by the official script's keys."""
 
     data: Data
     runtime: Runtime
@@ -144,7 +144,7 @@ class Scores(Result, kw_only=True):
 
 
 class Accuracy(Scores, tag="accuracy", kw_only=True):
-    """Scores of a model's answers, and how they relate to those of other models."""
+    """Scores with intervals, and their relation to those of other models."""
 
     f1_low: float | None = None
     f1_high: float | None = None

@@ -6,6 +6,8 @@ protocol is that of `qa.runtime.remote`.
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +45,8 @@ class Server:
     def load(self, path: str, threads: int, cores: list[int]) -> dict[str, Any]:
         """Load a bundle and run its probe; `cores` is empty."""
         self.path = path
-        try:
+        with self._errors():
             self.runtime = load_runtime(open_bundle(Path(path)), threads)
-        except PocketQAError:
-            raise
-        except Exception as error:  # of the runtime's own types
-            raise BundleError(f"{path}: cannot be loaded ({one_line(error)})") from None
         return {
             "runtime": [self.runtime.package, self.runtime.version, ""],
             "lengths": self.runtime.lengths,
@@ -57,9 +55,17 @@ class Server:
 
     def compute(self, inputs: Inputs) -> dict[str, Any]:
         """Compute the logits of a batch, (B, T) each."""
-        try:
+        with self._errors():
             return dict(zip(OUTPUTS, self.runtime(inputs), strict=True))
-        except Exception as error:  # of the runtime's own types
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of the runtime's own types into BundleError."""
+        try:
+            yield
+        except PocketQAError:
+            raise
+        except Exception as error:
             raise BundleError(f"{self.path}: cannot be computed ({one_line(error)})") from None
 
 

@@ -39,7 +39,7 @@ STEP = 1 / 64
 
 
 def recorded(name):
-    """What a packed file has."""
+    """Return the content of a packed file."""
     return json.loads(gzip.decompress((OUT / name).read_bytes()))
 
 

@@ -24,7 +24,7 @@ def sixteen_questions(path):
 
 
 def learns(model, questions, work, learning_rate=5e-3, epochs=100):
-    """Whether training, in the folder `work`, takes a model from an F1 below 50 percent to 100."""
+    """Return whether training, in the folder `work`, takes a model from an F1 below 50 percent to 100."""
     before = f1(model, questions)
     options = TrainingOptions(learning_rate, 16, epochs, precision="fp32")
     Trainer(model, questions[1], supervised, options, work, "t").train()

@@ -117,7 +117,7 @@ def swapped(old, new):
 
 
 def rewritten(change):
-    """What `change` makes of a table's text, as bytes."""
+    """Return a table's text after `change`, as bytes."""
     return lambda path: path.write_bytes(change(path.read_text(encoding="utf-8")))
 
 

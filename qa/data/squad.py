@@ -5,6 +5,7 @@ import json
 import re
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
     """
     examples: list[Example] = []
     faults: list[tuple[str, SquadFormatError]] = []
-    n_both = 0
+    overruled: Counter[str] = Counter()
     seen: set[str] = set()
     for where, title, context, entry in _questions(path, faults):
         qid = entry.get("id") if isinstance(entry, dict) else None
@@ -99,7 +100,10 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
                 raise SquadFormatError(
                     f"{where}: question id {example.id!r} occurs twice; ids must be unique"
                 )
-            n_both += example.is_impossible and _has_answers(entry)
+            if example.is_impossible and _has_answers(entry):
+                overruled["with is_impossible true have answers"] += 1
+            elif not (example.answers or example.unlabelled) and entry.get("is_impossible") is False:
+                overruled["with is_impossible false have no answer"] += 1
             seen.add(example.id)
             examples.append(example)
     if faults:
@@ -118,11 +122,8 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
         )
     if not examples:
         raise SquadFormatError(f"{path}: no questions at all; expected data[].paragraphs[].qas[]")
-    if n_both:
-        print(
-            f"{path}: {n_both:,} questions with is_impossible true have answers; they count as unanswerable",
-            file=sys.stderr,
-        )
+    for what, n in overruled.items():
+        print(f"{path}: {n:,} questions {what}; they count as unanswerable", file=sys.stderr)
     return examples
 
 

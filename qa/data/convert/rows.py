@@ -31,6 +31,7 @@ from qa.data.squad import Answer, Example, grouped, read_json, unpacked
 UNLABELLED = "unlabelled"
 LONGER_NUMBER = "answer is a number and its context has a longer one; write it as a text, as it stands there"
 BOTH = "unanswerable, because is_impossible is true, although they have answers"
+NEITHER = "unanswerable, because they have no answer, although is_impossible is false"
 
 
 @dataclass(frozen=True)
@@ -165,8 +166,9 @@ def _understood(record: Record) -> tuple[list[tuple[str, int | None]], str]:
         with suppress(Unusable):
             return [], BOTH if given_answers(fields) else "unanswerable"
         return [], "unanswerable"
-    answers = given_answers(fields)
-    return answers, "answerable" if answers else "unanswerable"
+    if answers := given_answers(fields):
+        return answers, "answerable"
+    return [], "unanswerable" if is_empty(fields.get("is_impossible")) else NEITHER
 
 
 def _place(
@@ -229,5 +231,6 @@ def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> No
     examples, made_from = read_examples(str(path), split, report, to_score=to_score)
     check_converted(report, f"{path}:")
     write(out, examples, report, made_from)
-    if n_both := report.converted[BOTH]:
-        print(f"{path}: {n_both:,} questions are {BOTH}", file=sys.stderr)
+    for kind in (BOTH, NEITHER):
+        if n := report.converted[kind]:
+            print(f"{path}: {n:,} questions are {kind}", file=sys.stderr)

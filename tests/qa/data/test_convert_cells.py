@@ -6,7 +6,8 @@ import pyarrow
 import pytest
 
 from qa.base.errors import SquadFormatError
-from qa.data.convert.rows import BOTH, RowsOptions, convert_rows
+from qa.data.convert.cells import is_empty
+from qa.data.convert.rows import BOTH, NEITHER, RowsOptions, convert_rows
 from qa.data.squad import Answer, read_squad
 
 CANAL = "The canal was opened in 1841. Two locks lift boats by nine metres, and 1841 boats pass a year."
@@ -43,6 +44,8 @@ def test_true_and_false_as_people_write_them(tmp_path, value, impossible):
     assert found == ({} if impossible is None else {"a": () if impossible else YEAR})
     assert list(dropped) == (["a"] if impossible is None else [])
     assert report.converted[BOTH] == bool(impossible)
+    _, _, report = converted(tmp_path / "a.jsonl", {"id": "a", "answer": "", "is_impossible": value})
+    assert report.converted[NEITHER] == (impossible is False and not is_empty(value))
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,21 @@ def test_impossible_question_has_no_answers(tmp_path):
     assert read_squad(write(tmp_path / "a", squad(qas=qas)))[0].is_impossible
 
 
+def test_labels_that_contradict_each_other_are_counted(tmp_path, capsys):
+    found = [{"text": "A", "answer_start": 0}]
+    given = [(True, []), (True, found), (True, found), (False, []), (False, found), (None, [])]
+    qas = [
+        {"id": str(i), "question": "?", "answers": answers}
+        | ({} if label is None else {"is_impossible": label})
+        for i, (label, answers) in enumerate(given)
+    ]
+    path = write(tmp_path / "a", squad(qas=qas))
+    assert [bool(example.answers) for example in read_squad(path)] == [False] * 4 + [True, False]
+    both, neither = capsys.readouterr().err.splitlines()
+    assert "2 questions with is_impossible true" in both
+    assert "1 questions with is_impossible false" in neither
+
+
 def test_a_question_may_have_a_category(tmp_path):
     qas = [QUESTION, QUESTION | {"id": "q2", "category": "Temporal"}]
     assert [e.category for e in read_squad(write(tmp_path / "a", squad(qas=qas)))] == [None, "Temporal"]

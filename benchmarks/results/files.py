@@ -40,8 +40,9 @@ class ResultFile:
         return self.old + self.new
 
     def append(self, result: AnyResult) -> None:
-        """Append a result as `append_result` does."""
-        append_result(self.path, result)
+        """Append a result as `append_result` does, unless the run that this one continues has written it."""
+        if result not in self.old:
+            append_result(self.path, result)
         self.new.append(result)
 
 

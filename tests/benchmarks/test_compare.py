@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from compare_cli import run_cli
@@ -284,7 +285,10 @@ def test_a_batch_that_fails_is_named_and_the_other_times_are_kept(
     rows_path = tmp_path / "rows.jsonl"
     threads = sorted({1, available_cores()})  # it is tried again with other threads
     words = ("--lengths", "unpadded", "--batch", 3, 1, "--threads", *threads, "--quick", "--rows", rows_path)
-    assert run_cli(monkeypatch, export, "--data", data, *words) == 1
+    with monkeypatch.context() as stopping:
+        stopping.setattr(measure.Journal, "remove", Mock(side_effect=KeyboardInterrupt))
+        assert run_cli(monkeypatch, export, "--data", data, *words) == 130
+    assert run_cli(monkeypatch, export, "--data", data, *words) == 1, "and no failure comes twice"
     scores, *others = read_results(rows_path)
     assert isinstance(scores, Accuracy)
     for n, times, failed in zip(threads, others[::2], others[1::2], strict=True):

@@ -161,7 +161,6 @@ INT8 = (1e-3, PRECISIONS["int8"].probe_tolerance)
     [
         ("ort-documented-int8", {}, INT8, (0.0, 0.35), "onnxruntime {onnxruntime} as documented"),
         # Pruned, so that layers differ.
-        ("executorch-fp32", {"pruned": True}, (0, 1e-5), (0.5, 2), "executorch {executorch} XNNPACK"),
         ("executorch-int8", {"pruned": True}, INT8, (0.1, 2), "executorch {executorch} XNNPACK"),
         ("litert-torch-fp32", {}, (0, 1e-5), (0.95, 1.3), "ai-edge-litert {ai-edge-litert}"),
         ("litert-torch-int8", {}, INT8, (0.2, 0.5), "ai-edge-litert {ai-edge-litert}"),

@@ -48,7 +48,10 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
     """
     from benchmarks.show.questions import read_kept  # loads torch
 
-    kept, faults = read_kept(data, rows, collect([r for r in read_results(rows) if type(r) is Accuracy]))
+    scored = [r for r in read_results(rows) if type(r) is Accuracy]
+    # The file of answers of a model has those of the machine that scored it last.
+    newest = {(r.model, r.data.sha256 if r.data else None): r for r in scored}
+    kept, faults = read_kept(data, rows, collect(list(newest.values())))
     if faults or kept is None or not kept.f1:
         why = f"has no answers to {data} beside it; run benchmarks/compare.py with --data {data}"
         raise OptionError(f"{rows}: {'; '.join(faults) or why}")
@@ -72,7 +75,7 @@ def print_differences(options: DifferencesOptions) -> str:
     """Print the table. Returns it as text."""
     examples, f1, scores = read_f1(options.rows, options.data)
     models = chosen(options, by_seed(f1))
-    articles = [example.title for example in examples]
+    articles = [example.article for example in examples]
     table = difference_table(models, options.baseline, articles, resolve(options.data, "dev").name)
     overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))

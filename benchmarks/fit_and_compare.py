@@ -32,7 +32,7 @@ from qa.data.convert.rows import read_examples
 from qa.data.datasets import source_reference
 from qa.data.squad import Example, read_squad, write_squad
 from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval, score_interval
-from qa.evaluation.threshold import ENOUGH_QUESTIONS
+from qa.evaluation.threshold import ENOUGH_QUESTIONS, read_held_out
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.features import make_windows
 from qa.text.preselection import windows_to_read
@@ -71,7 +71,7 @@ def fit(options: FitOptions) -> None:
     )
     try:
         bundle = trained(training)
-        file = exported(bundle, options.out / "fitted-tflite-int8")
+        file = exported(bundle, options.out / "fitted-tflite-int8", held_out or train)
     except KeyboardInterrupt:
         print("the same command continues this run", file=sys.stderr)
         raise
@@ -110,8 +110,9 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
             )
     elif out.exists() and any(out.iterdir()):
         raise OptionError(f"--out {out}: exists already and holds no run of fit; choose another --out")
-    out.mkdir(parents=True, exist_ok=True)
-    write(questions, examples, report, made_from)
+    else:
+        out.mkdir(parents=True, exist_ok=True)
+        write(questions, examples, report, made_from)
     print(report.table(questions))
     examples = read_squad(questions)
     contexts = held_out_contexts(examples)
@@ -171,10 +172,14 @@ def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) 
     )
 
 
-def exported(bundle: Bundle, out: Path) -> Path:
-    """Export the trained bundle, unless a stopped run has done so. BundleError for another model's file."""
+def exported(bundle: Bundle, out: Path, questions: Path) -> Path:
+    """Export the trained bundle, unless a stopped run has done so. BundleError for another model's file.
+
+    The export of a bundle that holds no questions out is compared with it on `questions`.
+    """
     if not out.exists():
-        return TFLiteExporter(TFLiteOptions(bundle.path, out, "int8")).exported().path
+        compared_on = None if read_held_out(bundle.path) else str(questions)
+        return TFLiteExporter(TFLiteOptions(bundle.path, out, "int8", eval_data=compared_on)).exported().path
     parent = open_bundle(out, format="tflite").manifest.parent
     if parent is None or parent.sha256 != bundle.sha256:
         raise BundleError(

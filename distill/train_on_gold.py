@@ -59,7 +59,7 @@ def finetuned(options: FinetuneOptions) -> Bundle:
         "start": start.sha256,
         "data": file_sha256(splits.train_file),
         "dropout": options.dropout,
-        **({"head": options.head} if options.head else {}),  # stopped runs of earlier versions have none
+        "head": options.head,
     }
     trainer = Trainer(
         start.model,

@@ -34,12 +34,9 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 def distil(options: DistillOptions) -> Bundle:
     """Make teacher and student, print a line about each and return the student's bundle."""
     out = options.out / "student"
-    models = {
-        "teacher": given_teacher(options),
-        "teacher_encoder": options.teacher_encoder,
-        "student": options.student,
-        "student_encoder": options.student_encoder,
-    }
+    models = {"student": options.student, "student_encoder": options.student_encoder}
+    if not (options.weights().gold_only and (options.student or starts_from_encoder(options))):
+        models |= {"teacher": given_teacher(options), "teacher_encoder": options.teacher_encoder}
     making = Making.open("distill", options, out, folder=options.out, **models)
     bundle = making.done or distilled(options, making)
     if is_first_process():
@@ -73,10 +70,15 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     if trainer.accelerator.is_main_process:
         announce(bundle, splits, options)
     trainer.train(options.resume)
-    from_encoder = options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
-    origin = None if from_encoder and not taught else bundle  # nothing of a teacher is in such a student
+    # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
+    origin = None if starts_from_encoder(options) and not taught else bundle
     start = replace(start, parent=parent or origin, teacher=bundle if taught else None)
     return making.save(start, splits, made, trainer)
+
+
+def starts_from_encoder(options: DistillOptions) -> bool:
+    """Return True for a student whose first weights are an encoder's, not a teacher's or fresh ones."""
+    return options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
 
 
 def teacher_and_data(options: DistillOptions, parent: Bundle | None) -> tuple[TeacherBundle, DataSplits]:

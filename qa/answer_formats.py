@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -135,5 +136,10 @@ def _named(answer: Answer, texts: Texts, length: int = ANSWER_LENGTH) -> str:
 
 def one_line(text: str, length: int | None = None) -> str:
     """Join lines and cut the text to a length; remove characters that control a terminal or its direction."""
-    line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable())
+    line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable() or _belongs_to_text(c))
     return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
+
+
+def _belongs_to_text(character: str) -> bool:
+    """Return True for joiners in words and emoji, and for characters that Python's Unicode does not know."""
+    return character in "\u200c\u200d" or unicodedata.category(character) == "Cn"

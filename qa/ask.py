@@ -33,7 +33,8 @@ from qa.runtime.runtimes import available_cores
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
 EXIT_NO_ANSWER = 1
-FILE_NAME = re.compile(r"\.(html?|md|pdf|rst|tflite|txt)$", re.IGNORECASE)
+FILE_NAME = re.compile(r"\.(x?html?|md|pdf|rst|tflite|txt)$", re.IGNORECASE)
+QUESTION_MARK = re.compile("[?\N{FULLWIDTH QUESTION MARK}\N{ARABIC QUESTION MARK}]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ class AskOptions:
         questions = list(self.question)
         if words and not questions and words[-1] != STDIN and not os.path.exists(words[-1]):
             word = words.pop()
-            is_question = "?" in word or (len(word.split()) > 1 and not FILE_NAME.search(word))
+            is_question = QUESTION_MARK.search(word) or (len(word.split()) > 1 and not FILE_NAME.search(word))
             check_text(word, "the question")
             if not is_question:
                 raise OptionError(

@@ -1,5 +1,6 @@
 """Texts to ask about, from files, folders and standard input: plain text, HTML and PDF."""
 
+import codecs
 import io
 import logging
 import os
@@ -22,6 +23,8 @@ STDIN = "-"
 PDF_MAGIC = re.compile(rb"(^|[\0\r\n])%PDF-")  # a text may have it within a line
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
 LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # ff to st
+# Byte order marks; the app and the page read the same.
+MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 HIDDEN = ("noscript", "script", "style", "template", "title")
@@ -152,8 +155,9 @@ def _document(source: str, raw: bytes) -> Document:
         return _pdf(source, raw)
     if raw[4:8] == TFLITE_MAGIC:
         raise OptionError(f"{source}: is a model; give it with --model")
+    mark = next((mark for mark in MARKS if raw.startswith(mark)), b"")
     try:
-        text = raw.decode("utf-8")
+        text = raw[len(mark) :].decode(MARKS.get(mark, "utf-8"))
     except UnicodeDecodeError as error:
         raise OptionError(f"{source}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
     if HTML_NAME.search(source) or HTML_START.match(raw):

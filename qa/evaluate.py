@@ -148,16 +148,14 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
         result = dict(evaluate_predictions(examples, answers))
     result["answered"] = sum(bool(answers.get(e.id)) for e in examples)
     f1 = np.array([f1 for _, f1 in scores_by_question(examples, answers)])
-    interval, _ = score_interval(100 * f1, [e.title for e in examples])
+    interval, _ = score_interval(100 * f1, [e.article for e in examples])
     result["f1_interval"] = [interval.low, interval.high]
     line = in_words(result)
-    overlap = overlap_line(result.get("train_overlap"))
+    overlap = overlap_line(result.get("train_overlap", 0))
     if options.errors is not None:
         wrong = wrong_answers(examples, answers, results)
         write_errors(options.errors, wrong, "; ".join(filter(None, [line, overlap])))
     print(json.dumps(result, indent=1) if options.json else line)
-    if result.get("train_overlap", 0.0) is None:
-        overlap = "train-test overlap: unknown, as the model has no whole record of its training"
     if overlap:
         print(overlap, file=sys.stderr)
     return result

@@ -15,7 +15,7 @@ from qa.evaluation.predict import predict
 from qa.runtime.isolated import IsolatedRuntime
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Candidate, Prediction
-from qa.text.features import Window, make_windows
+from qa.text.features import Passage, Window, make_windows
 from qa.text.preselection import preselect
 from qa.text.settings import DEFAULT_MODE, Mode, QASettings
 
@@ -101,6 +101,8 @@ class Reader:
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         )
         self.tokenizer = bundle.tokenizer
+        self._passages: dict[str, Passage] = {}
+        """Tokens of the texts that the last question was asked about."""
 
     def __repr__(self) -> str:
         return f"<Reader of {self.bundle.path}: {self.bundle.precision}, {self.runtime.name}>"
@@ -137,7 +139,11 @@ class Reader:
                 begin += len(text) + len(BETWEEN_TEXTS)
         numbers = [number for number, _ in places]
         began = time.perf_counter()
-        windows = make_windows(examples, self.tokenizer, self.settings, progress=progress)
+        # One question after the other is asked about the same texts: they are tokenized once.
+        before = self._passages
+        kept = {e.context: before[e.context] for e in examples if e.context in before}
+        windows = make_windows(examples, self.tokenizer, self.settings, progress=progress, passages=kept)
+        self._passages = kept if len(asked) == 1 else {}
         n_in_text = _count(windows, numbers, len(asked))
         tokens = self.tokenizer.encode_batch_fast(
             [question for question, _ in asked], add_special_tokens=False

@@ -32,7 +32,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.measure.command_line import command_line_of, note
-from benchmarks.measure.conditions import OtherLoad, this_host
+from benchmarks.measure.conditions import OtherLoad, cores_busy, this_host
 from benchmarks.measure.cuda import gpu
 from benchmarks.measure.models import bundle_metadata
 from benchmarks.measure.plan import sample_windows
@@ -324,7 +324,7 @@ def main(config: SpeedOptions) -> None:
         f"{config.batch_size}, rounds in turns: {n_rounds}, timed steps in each: {config.steps}",
         "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
         f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
-        f"{place()[1]}; threads: {config.threads}; other processes kept {other.cores():.1f} cores busy",
+        f"{place()[1]}; threads: {config.threads}; others kept {cores_busy([other.lap()]):.1f} cores busy",
         f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
         *(f"{name} failed: {why}" for name, why in failed.items()),
     ]

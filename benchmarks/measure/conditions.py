@@ -3,7 +3,7 @@
 import os
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ class Host:
         if self.here:
             others = OtherLoad()
             time.sleep(1.0)
-            busy = others.cores()
+            busy = cores_busy([others.lap()])
             return f"other processes keep {busy:.1f} cores busy" if busy >= BUSY else None
         load = self.system.get("load_average")
         return f"load {load}" if load is not None and load > IDLE_LOAD * self.n_cores else None
@@ -120,22 +120,26 @@ def busy_seconds() -> float:
 
 
 class OtherLoad:
-    """The mean number of cores that other processes keep busy from now on.
+    """What other processes use of this machine from now on.
 
     This process, its children that have ended and these workers are no others.
     """
 
     def __init__(self, workers: Iterable[Worker] = ()) -> None:
         self._workers = workers
-        self._began = time.perf_counter()
-        self._before = self._seconds()
+        self._last = self._now()
 
-    def _seconds(self) -> float:
-        """Return the CPU seconds of all others so far."""
+    def _now(self) -> tuple[float, float]:
         own = sum(os.times()[:4]) + sum(worker.cpu_seconds() for worker in self._workers)
-        return busy_seconds() - own
+        return busy_seconds() - own, time.perf_counter()
 
-    def cores(self) -> float:
-        """Return the number of cores."""
-        seconds = time.perf_counter() - self._began
-        return round(max(0.0, self._seconds() - self._before) / seconds, 2)
+    def lap(self) -> tuple[float, float]:
+        """Return the CPU seconds that others used since the last lap, and the seconds since then."""
+        before, self._last = self._last, self._now()
+        return self._last[0] - before[0], self._last[1] - before[1]
+
+
+def cores_busy(laps: Sequence[Sequence[float]]) -> float:
+    """Return the mean number of cores that others kept busy during laps of OtherLoad."""
+    busy, seconds = map(sum, zip(*laps, strict=True))
+    return round(max(0.0, busy) / seconds, 2)

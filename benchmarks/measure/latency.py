@@ -34,7 +34,7 @@ def measure_latency(run: Run, plan: Plan, host: Host) -> None:
         note(f"{which} is not idle ({why}): absolute times will be too long, ratios are affected less")
     # Of exactly this run; one that a stopped run left has the date of its results.
     identity = {
-        "measured": [(model.sha256, str(model.runtime)) for model in run.models],
+        "measured": [(model.sha256, str(model.runtime)) for model in run.models if model.error is None],
         "target": run.target,
         "data": run.data.sha256,
         "plan": asdict(plan),

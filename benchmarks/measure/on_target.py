@@ -85,7 +85,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         if known := run.known(TargetAccuracy, model, n=len(run.examples)):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
             result = msgspec.structs.replace(known, **comparison(run, model))
-            if result != known or run.failed_since(known):  # the baseline was measured later, or it failed
+            if result != known or not run.is_shown(model, known):  # the baseline was measured later
                 run.file.append(msgspec.structs.replace(result, date=run.date, command=run.command))
             return host
         reference = load_runtime(bundle, threads=1)  # first: a missing runtime here would waste an hour there
@@ -161,7 +161,7 @@ def parity(
 def agreement(examples: Sequence[Example], answers: Answers, reference: Answers) -> dict[str, float]:
     """Return the share of answers that equal the reference's, with its interval over articles."""
     same = np.array([answers[e.id] == reference[e.id] for e in examples], np.float64)
-    found, _ = score_interval(same, [e.title for e in examples])
+    found, _ = score_interval(same, [e.article for e in examples])
     return {
         "same_answers": found.mean,
         "same_answers_low": round(found.low, 6),

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.measure.conditions import OtherLoad
+from benchmarks.measure.conditions import OtherLoad, cores_busy
 from benchmarks.measure.plan import Plan, Setting, rounds
 from benchmarks.measure.run import ModelUnderTest
 from benchmarks.measure.worker_process import TokenWindow, Worker
@@ -115,8 +115,8 @@ def run_interleaved_rounds(
 
     A setting that fails is timed no more; a model that fails at all gets an `error` and drops out. LostError
     when the connection to another machine is lost; the journal then has the rounds before. Every process is
-    pinned to `cores`. Returns how many cores other processes kept busy meanwhile; None where nothing was left
-    to do, and of another machine.
+    pinned to `cores`. Returns how many cores other processes kept busy in all rounds; None of another
+    machine.
     """
     finished = [entry for entry in journal.entries if entry["threads"] == threads]
     for timing in timings:
@@ -142,7 +142,10 @@ def run_interleaved_rounds(
                 key = timing.model.sha256
                 rows = {s: chosen[s][number] for s in plan.settings}
                 entry["turns"][key], entry["failed"][key] = timing.round(plan, rows, start)
+            entry["load"] = load.lap() if load is not None else None
             journal.add(entry)
+            finished.append(entry)
             for timing in timings:
                 timing.add(entry, plan)
-        return load.cores() if left and load is not None else None
+    laps = [entry["load"] for entry in finished if entry.get("load")]  # earlier versions kept none
+    return cores_busy(laps) if laps else None

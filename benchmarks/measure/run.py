@@ -117,11 +117,24 @@ class Run:
             return None
         return found
 
-    def failed_since(self, known: Result) -> bool:
-        """Return whether the model of a known result failed later, on this target and data."""
-        names = {"bundle_sha256": known.bundle_sha256, "target": self.target, "data": self.data}
-        failure = newest(self.file.old, Failure, **names)
-        return failure is not None and failure.date > known.date
+    def is_shown(self, model: ModelUnderTest, known: Result) -> bool:
+        """Return whether tables still show a known result of a model.
+
+        They do not where the file has a later failure, or a later result of another file, or of another
+        runtime, under the same name.
+        """
+        for result in reversed(self.file.old):
+            if result is known:
+                return True
+            there = (result.target, result.data) == (known.target, known.data)
+            same_file = result.bundle_sha256 == known.bundle_sha256
+            named = (result.model, result.toolchain, result.precision)
+            if not there or not (same_file or named == (model.name, known.toolchain, known.precision)):
+                continue
+            replaced = not same_file or result.runtime != known.runtime
+            if isinstance(result, Failure) or (replaced and result.machine == known.machine):
+                return False
+        return True
 
     def fail(self, model: ModelUnderTest, error: Exception | str, **more: Any) -> None:
         """Append a failure; the model is measured no further."""

@@ -145,7 +145,7 @@ class Server:
     """Time of the first call of all."""
 
     def __init__(self) -> None:
-        self.warm: set[int] = set()
+        self.warm: set[tuple[int, ...]] = set()
         """Lengths computed once; 0 where the model takes any."""
 
     def load(
@@ -193,15 +193,16 @@ class Server:
             self.first_ms = round((time.perf_counter_ns() - began) / 1e6, 4)
 
     def warm_up(self, inputs: Inputs) -> None:
-        """Make the first call at a length, which allocates tensors and packs weights."""
-        length = inputs["input_ids"].shape[1] if self.model.lengths else 0
-        if length not in self.warm:
-            self.warm.add(length)
+        """Make the first call with this shape, which allocates tensors, packs weights or compiles."""
+        shape = inputs["input_ids"].shape
+        if shape not in self.warm:
+            self.warm.add(shape)
             self.call(inputs)
 
     def compute(self, inputs: Inputs) -> dict:
         """Compute the logits of a batch, float32 (B, T) each."""
-        self.warm_up(inputs)
+        if self.model.lengths or not self.warm:
+            self.warm_up(inputs)
         # The system call marks the moment for a counter of instructions; it is cheap, and nothing else makes
         # it.
         os.getppid()
@@ -228,10 +229,9 @@ class Server:
             batches.append(
                 [self.padded(ids[i : min(i + at_once, end)], context_begin[i:], pad_to) for i in starts]
             )
-        if self.model.lengths:
-            for calls in batches:
-                for inputs in calls:
-                    self.warm_up(inputs)
+        for calls in batches:
+            for inputs in calls:
+                self.warm_up(inputs)
         for number in range(WARMUP_CALLS):
             self.call(batches[number % len(batches)][0])
         times: list[list[float]] = []

@@ -77,12 +77,15 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     reference_size = reference.newest.size_bytes or 1
     kept = f"{best.mean_retained:.1%}"
     kept_exact = number(best.exact_retained, ".1f", 100, "%")
-    claims = [f"{reference_size / size:.1f} times smaller"]
+    smaller, than = f"{reference_size / size:.1f} times smaller", "than"
+    if size > reference_size:
+        smaller, than = f"{size / reference_size:.1f} times as large", "as"
+    claims = [smaller]
     cards = [
         (number(best.f1), f"F1; {base.model} has {number(base.f1)}"),
         (kept, f"of {base.model}'s F1 retained; of its EM {kept_exact}"),
         *_parts_of_f1(best, base),
-        (f"{size / 1e6:.1f} MB", f"{claims[0]} than {reference.model} ({reference_size / 1e6:.1f} MB)"),
+        (f"{size / 1e6:.1f} MB", f"{smaller} {than} {reference.model} ({reference_size / 1e6:.1f} MB)"),
     ]
     for lengths in group.shown_lengths:
         row = best.at(lengths)
@@ -90,9 +93,11 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
         ratio = speedup(before, row)
         if row is not None and before is not None and ratio is not None:
             times = f"{number(before.latency_ms_mean, '.1f')} ms, 1 thread{', quick' if row.quick else ''}"
-            faster = f"{mean_of(ratio):.1f} times faster"
+            how, as_or_than = ("faster", "than") if mean_of(ratio) >= 1 else ("as fast", "as")
+            faster = f"{mean_of(ratio):.1f} times {how}"
             where = words_of(lengths)
-            explanation = f"a window {where}: {faster}{in_brackets(ratio)} than {reference.model} ({times})"
+            other = f"{as_or_than} {reference.model} ({times})"
+            explanation = f"a window {where}: {faster}{in_brackets(ratio)} {other}"
             cards.append((f"{number(row.latency_ms_mean, '.1f')} ms", explanation))
             claims.append(f"{faster} {where}")
     package = package_of(reference)

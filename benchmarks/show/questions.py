@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure.accuracy import Answers, answers_path, exact_and_f1, load_answers
+from benchmarks.measure.accuracy import SAME_F1, Answers, answers_path, exact_and_f1, load_answers
 from benchmarks.show.groups import Entry, Group
 from qa.base.cli import one_line
 from qa.base.errors import OptionError, SquadFormatError
@@ -19,7 +19,6 @@ from qa.base.sampling import evenly
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 
-SAME_F1 = 1e-6  # points by which a sum of the same scores in another order may differ
 N_SHOWN = 8
 
 

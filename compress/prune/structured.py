@@ -18,8 +18,7 @@ class Structured(PruningMethod[PruningOptions]):
     def depends_on(self) -> tuple[Any, ...]:
         """Return its options."""
         flags = self.flags
-        # The fourth was a limit in milliseconds: checkpoints of stopped runs have it, and go on.
-        return flags.keep_ffn, flags.keep_heads, flags.target_mb, None, flags.importance_windows
+        return flags.keep_ffn, flags.keep_heads, flags.target_mb, flags.importance_windows
 
     def check(self, model: QAModel) -> None:
         """Raise OptionError for a model without such heads and neurons, or with none to spare."""

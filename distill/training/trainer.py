@@ -46,6 +46,8 @@ LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Te
 # Called with the numbers of finished and of all steps, before the first step (fresh or resumed)
 # and after each.
 AfterStep = Callable[[int, int], None]
+# Raise it when the same options lead to other weights: checkpoints of before are then not continued.
+GRADIENT_VERSION = 2
 
 
 def make_accelerator(precision: str) -> Accelerator:
@@ -331,10 +333,13 @@ class Trainer:
     def fingerprint(self) -> str:
         """Hash of all that decides the result: a checkpoint is continued only by a run with the same."""
         options = asdict(self.options) | {"checkpoint_minutes": None}
+        model = self.model.config()
+        model["encoder"].pop("transformers_version", None)  # an upgrade of it is no other model
         config = {
+            "version": GRADIENT_VERSION,
             "options": options,
             "facts": self.depends_on,
             "lengths": self.lengths.tolist(),
-            "model": self.model.config(),
+            "model": model,
         }
         return hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest()

@@ -34,7 +34,7 @@ HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 STAGE = "checkpoint"
 CHECKPOINT_CONFIGS = (CONFIG, "adapter_config.json")
 # Raise it when the same files give another bundle.
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 
 
 @dataclass(frozen=True)

@@ -110,8 +110,10 @@ def _training_files(stages: Iterable[StageRecord | Ancestor]) -> Iterator[str]:
 
 
 def overlap_line(share: float | None) -> str:
-    """Say what share of the questions is about passages trained on; empty without any overlap."""
-    if not share:
+    """Say what share of the questions is about passages trained on, or that it is unknown; empty at 0."""
+    if share is None:
+        return "train-test overlap: unknown, as the model has no whole record of its training"
+    if share == 0:
         return ""
     return (
         f"train-test overlap: {share:.2%} of these questions are about passages that the model was trained "

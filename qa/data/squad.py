@@ -44,6 +44,11 @@ class Example:
     copy_of: str | None = None
     """Id of the question that this one is a copy of: typed in another way, or on a noisy passage."""
 
+    @property
+    def article(self) -> str:
+        """Return what intervals are over: the title, or the passage where there is none."""
+        return self.title or self.context
+
 
 def unpacked(path: Path) -> bytes:
     """Return a file's content, unpacked where it is gzip, which the content tells and not the name."""
@@ -102,7 +107,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
                 )
             if example.is_impossible and _has_answers(entry):
                 overruled["with is_impossible true have answers"] += 1
-            elif not (example.answers or example.unlabelled) and entry.get("is_impossible") is False:
+            elif not (example.answers or example.unlabelled) and _says_answerable(entry):
                 overruled["with is_impossible false have no answer"] += 1
             seen.add(example.id)
             examples.append(example)
@@ -210,6 +215,10 @@ def _has_answers(entry: object) -> bool:
     """Return whether a question lists answers with a text."""
     answers = entry.get("answers") if isinstance(entry, dict) else None
     return isinstance(answers, list) and any(isinstance(one, dict) and one.get("text") for one in answers)
+
+
+def _says_answerable(entry: object) -> bool:
+    return isinstance(entry, dict) and entry.get("is_impossible") is False
 
 
 def _id(owner: object, key: str, where: str) -> str:

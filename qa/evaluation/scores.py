@@ -55,7 +55,7 @@ def scores_of(runtime: Runtime, draft: Draft, settings: QASettings, data: EvalDa
     metrics["coverage_at_80"] = coverage(data.examples, predictions, model.settings)
     answers = answer_texts(data.examples, predictions, model.settings.null_threshold)
     by_question = scores_by_question(data.examples, answers)
-    articles = [e.title for e in data.examples]
+    articles = [e.article for e in data.examples]
     facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
     facts["train_overlap"] = train_overlap(draft.path, draft.recorded, file_sha256(data.file), data.examples)
     (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)

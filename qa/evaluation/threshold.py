@@ -83,7 +83,7 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
     twice the questions wanted stay in training; when all are that large, the smallest is held out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
-    parts = [e.context if few_articles or not e.title else e.title for e in examples]
+    parts = [e.context if few_articles else e.article for e in examples]
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)
@@ -243,11 +243,11 @@ def tune(
             strict_threshold=min(tuned.null_threshold, *strict),
             calibration=fit_calibration(examples, predictions, groups),
         )
-    ends, resampled = threshold_interval(judged, [e.title for e in examples])
+    ends, resampled = threshold_interval(judged, [e.article for e in examples])
     return tuned, Tuning(
         n_questions=len(examples),
         n_unanswerable=sum(not has_answer(e) for e in examples),
-        n_articles=len({e.title for e in examples}),
+        n_articles=len({e.article for e in examples}),
         null_threshold_interval=ends,
         resampled=resampled,
     )

@@ -106,14 +106,21 @@ def answer_tokens(
 
 
 def make_windows(
-    examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings, *, progress: bool = False
+    examples: Sequence[Example],
+    tokenizer: Tokenizer,
+    settings: QASettings,
+    *,
+    progress: bool = False,
+    passages: dict[str, Passage] | None = None,
 ) -> list[Window]:
     """Return all windows of all examples, in order, about 2 KB each: 160 MB for SQuAD 1.1 train.
 
-    The tokenizer must neither pad nor truncate (`qa.text.tokenization` loads it so).
+    The tokenizer must neither pad nor truncate (`qa.text.tokenization` loads it so). `passages` are contexts
+    that are tokenized already; those that it lacks are added.
     """
-    contexts = list(dict.fromkeys(e.context for e in examples))
-    passages = dict(zip(contexts, tokenize_passages(contexts, tokenizer, progress), strict=True))
+    passages = {} if passages is None else passages
+    contexts = list(dict.fromkeys(e.context for e in examples if e.context not in passages))
+    passages |= zip(contexts, tokenize_passages(contexts, tokenizer, progress), strict=True)
     sep_id = token_id(tokenizer, special_tokens(tokenizer).sep)
     windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):

@@ -61,7 +61,7 @@ def _best_of_question(windows: list[Window], settings: QASettings) -> list[Windo
 
 
 def _parts(window: Window) -> tuple[np.ndarray, np.ndarray]:
-    """Return token ids of the question and of the context, without special tokens."""
+    """Return token ids of the question, with separators, which no context has, and of the context."""
     begin = window.context_begin
     n = len(window.char_starts)
     return window.input_ids[1:begin], window.input_ids[begin : begin + n]

@@ -191,6 +191,8 @@ def test_a_snippet_is_cut_between_words_and_steers_no_terminal():
     assert snippet(text, start, start + 3) == f"... {'one ' * 13}[31m>>red<<{' two' * 14} ..."
     assert snippet("東" * 200, 100, 102) == f"... {'東' * 60}>>東東<<{'東' * 60} ..."
     assert snippet("x" * 5000, 0, 5000) == f">>{'x' * 300}...<<"
+    joined = "می\u200cخواهم 👩\u200d👧 \U0001fae9"  # the last is newer than this Python's Unicode may be
+    assert snippet(joined, 0, len(joined)) == f">>{joined}<<"
 
 
 @pytest.fixture
@@ -234,6 +236,8 @@ QUESTION = "Who stayed in orbit?"
         (f"p.txt '{QUESTION}'", ["p.txt"], [QUESTION]),
         ("p.txt folder 'tell me who stayed'", ["p.txt", "folder"], ["tell me who stayed"]),
         ("p.txt Why?", ["p.txt"], ["Why?"]),
+        ("p.txt 谁留在轨道上？", ["p.txt"], ["谁留在轨道上？"]),
+        ("p.txt من؟", ["p.txt"], ["من؟"]),
         ("p.txt folder", ["p.txt", "folder"], []),
         ("'How long?'", ["How long?"], []),  # a file of that name exists
         ("Why?", ["-"], ["Why?"]),
@@ -247,6 +251,7 @@ QUESTION = "Who stayed in orbit?"
         (f"p.txt '{'who ' * 90}?'", ["p.txt"], [f"{'who ' * 90}?"]),
         ("p.txt absent.txt", "absent.txt: no such file or folder; if it is the question", None),
         ("p.txt 'my absent notes.txt'", "my absent notes.txt: no such file or folder; if it", None),
+        ("p.txt 'my absent page.xhtml'", "my absent page.xhtml: no such file or folder; if it", None),
         ("absent", "absent: no such file or folder; if it is the question", None),
         ("-", "no question, and standard input is the text", None),
         ("p.txt ''", "TEXT must be a file, a folder or a question, got ''", None),

@@ -1,5 +1,6 @@
 """Texts from files and folders: each word on its line or page, and what is no text is named."""
 
+import codecs
 import os
 import re
 import sys
@@ -113,6 +114,14 @@ def test_a_folder_is_all_its_texts_and_the_rest_is_named(tmp_path, capsys, monke
     (tmp_path / "empty").mkdir()
     with pytest.raises(OptionError, match="empty: has no file"):
         read_texts(["top.txt", "empty"])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_a_mark_says_how_a_text_is_written_and_is_none_of_it(tmp_path, encoding):
+    text = "The café opens at 9."
+    mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
+    (tmp_path / "note.txt").write_bytes(mark + text.encode(encoding))
+    assert read_texts([str(tmp_path / "note.txt")]).contents == [text]
 
 
 def test_a_model_given_as_a_text_is_refused(tmp_path):

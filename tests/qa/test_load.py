@@ -21,6 +21,7 @@ from qa.evaluation.predict import answer_text, predict
 from qa.reader import Answer, Reader
 from qa.runtime.engines import _stderr_to_null
 from qa.runtime.runtimes import load_runtime, run_windows
+from qa.text import features
 from qa.text.features import make_windows
 from qa.text.settings import Calibration, Mode
 
@@ -59,6 +60,18 @@ def test_one_by_one_equals_many(bundle, examples):
         alone = model.answer(*pair)
         assert (alone.text, alone.start, alone.end) == (answer.text, answer.start, answer.end)
         assert (alone.score, alone.probability) == pytest.approx((answer.score, answer.probability), abs=1e-4)
+
+
+def test_texts_are_tokenized_once_for_questions_that_follow(make_bundle, monkeypatch):
+    tokenized = []
+    tokenize = features.tokenize_passages
+    monkeypatch.setattr(features, "tokenize_passages", lambda t, *o: tokenized.extend(t) or tokenize(t, *o))
+    model = load(make_bundle(), threads=1)
+    first = model.answer("Where?", ["In Kiel.", "Not there."])
+    model.answer("Who?", ["In Kiel.", "Ada."])
+    assert tokenized == ["In Kiel.", "Not there.", "Ada."]
+    assert model.answer("Where?", ["In Kiel.", "Not there."]) == first
+    assert tokenized[3:] == ["Not there."]
 
 
 def test_threads_share_a_model(bundle, examples):

@@ -132,7 +132,8 @@ class Run:
             if not there or not (same_file or named == (model.name, known.toolchain, known.precision)):
                 continue
             replaced = not same_file or result.runtime != known.runtime
-            if isinstance(result, Failure) or (replaced and result.machine == known.machine):
+            failed = isinstance(result, Failure) and result.threads is None  # else its scores stay
+            if failed or (replaced and result.machine == known.machine):
                 return False
         return True
 

@@ -91,7 +91,9 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     model, tmp_path, monkeypatch, capsys
 ):
     exports = []
-    monkeypatch.setattr(fit_and_compare, "exported", lambda bundle, out: exports.append(bundle.path) or out)
+    monkeypatch.setattr(
+        fit_and_compare, "exported", lambda bundle, out, on: exports.append((bundle.path, on)) or out
+    )
     out = tmp_path / "mine"
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
@@ -99,7 +101,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     assert any(line.startswith("held out: nothing, all 30 questions") for line in lines)
     assert lines[-1].startswith("no file is recommended")
     assert len(TrainedOn.read(out / "fitted").passages) == 6
-    assert exports == [out / "fitted"]
+    assert exports == [(out / "fitted", out / "questions.json")], "compared on the user's own questions"
     assert f"score {out / 'fitted-tflite-int8'} and " in lines[-1]
     assert not (out / "report.html").exists()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.measure.conditions import this_host
+from benchmarks.measure.conditions import cores_busy, this_host
 from benchmarks.measure.hosts import on_this_machine
 from benchmarks.measure.plan import Plan, Setting
 from benchmarks.measure.rounds import Timing, run_interleaved_rounds
@@ -22,7 +22,8 @@ from qa.text.features import Window
 SETTINGS = (Setting("unpadded"), Setting(8))
 PLAN = Plan(n_rounds=3, n_windows=2, min_s=0, quick=True, settings=SETTINGS)
 WINDOWS = [(list(range(1, n + 1)), 2) for n in (2, 3, 4, 5, 6, 7)]
-CALLS_OF_A_ROUND = len(SETTINGS) * (3 + 2)  # warm-up and windows
+CALLS_OF_A_ROUND = (2 + 3 + 2) + (3 + 2)  # the first of a length, warm-up and windows
+CALLS_OF_THE_FIRST = CALLS_OF_A_ROUND + 1  # the first that is padded to 8
 ADAPTER = """
 from pathlib import Path
 from benchmarks.measure.worker import Model
@@ -83,10 +84,12 @@ def test_all_compute_the_same_windows_in_every_round(contender, journal, tmp_pat
     timings, _ = measure([contender("a"), contender("b")], journal())
     calls = shapes(tmp_path, "a")
     assert calls == shapes(tmp_path, "b")
+    assert calls.pop(7) == (1, 8)
     rounds = [calls[first : first + CALLS_OF_A_ROUND] for first in range(0, len(calls), CALLS_OF_A_ROUND)]
     assert len(rounds) == PLAN.n_rounds
-    assert sorted(shape for one in rounds for shape in one[3:5]) == [(1, n) for n in range(2, 8)], "once each"
-    assert all(one[5:] == [(1, 8)] * 5 for one in rounds)
+    assert sorted(shape for one in rounds for shape in one[5:7]) == [(1, n) for n in range(2, 8)], "once each"
+    assert all(one[:2] == one[5:7] for one in rounds), "each length was computed once before"
+    assert all(one[7:] == [(1, 8)] * 5 for one in rounds)
     for timing in timings.values():
         assert {setting: len(turns) for setting, turns in timing.turns.items()} == dict.fromkeys(SETTINGS, 3)
         assert timing.process_metrics.keys() >= {"load_ms", "latency_ms_first"}
@@ -101,7 +104,7 @@ def test_sampled_windows_are_computed_one_by_one(contender, journal, tmp_path):
     assert [len(start) for start, _ in timings["a"].logits] == [5, 3]
 
 
-@pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails12", 1)])
+@pytest.mark.parametrize(("name", "n_rounds"), [("fails0", 0), ("fails15", 1)])
 def test_one_that_fails_drops_out_alone(contender, journal, name, n_rounds):
     bad = contender(name)
     good = contender("good")
@@ -142,14 +145,18 @@ def test_a_stopped_run_goes_on_with_the_rounds_it_lacks(contender, journal, tmp_
     assert resumed.date == "2026-01-01T00:00:00Z"
     again = [contender("a"), contender("b")]
     times, _ = measure(again, resumed)
-    assert len(shapes(tmp_path, "a")) == CALLS_OF_A_ROUND
+    assert len(shapes(tmp_path, "a")) == CALLS_OF_THE_FIRST
     kept = [json.loads(line)["turns"]["a"][SETTINGS[0].name] for line in lines[1:3]]
     assert times["a"].turns[SETTINGS[0]][:2] == kept
     assert len(times["a"].turns[SETTINGS[0]]) == 3
     assert len(resumed.path.read_text().splitlines()) == 4  # whole again
     resumed.close()
     both = [contender("a"), contender("b")]
-    assert measure(both, journal())[1] is None
+    laps = [json.loads(line)["load"] for line in lines[1:3]]
+    third = json.loads(resumed.path.read_text().splitlines()[3])["load"]
+    assert measure(both, journal())[1] == cores_busy([*laps, third]), (
+        "of all rounds, also those before the stop"
+    )
     resumed.remove()
     assert not resumed.path.parent.exists()
 
@@ -168,7 +175,7 @@ def test_another_runtime_than_the_answers_were_measured_with_is_not_timed(conten
 def test_a_lost_connection_ends_the_run_and_keeps_its_rounds(contender, journal, tmp_path):
     adapter = ADAPTER.replace('raise RuntimeError("out of memory")', "os._exit(255)")
     (tmp_path / "logging_adapter.py").write_text("import os\n" + adapter)
-    lost = contender(f"fails{CALLS_OF_A_ROUND + 2}")
+    lost = contender(f"fails{CALLS_OF_THE_FIRST + 2}")
     good = contender("good")
     lost.deployment = replace(lost.deployment, exit_when_lost=255)  # as ssh ends when the network is gone
     kept = journal()

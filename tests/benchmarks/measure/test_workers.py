@@ -76,9 +76,9 @@ def test_windows_are_timed_as_often_as_asked_and_padded_as_the_model_needs(adapt
     assert reply["n_warmup"] == 3
     # The model takes two windows at once, so a batch of three is two calls, timed together.
     assert np.shape(worker.time(WINDOWS, 1, 3, 0)["times_ms"]) == (1, 2)
-    # Two calls for two lengths, (3 + 3) and (3 + 3) so far, one to warm up a third, and this one.
-    assert worker(IDS)[0][0, 0] == 16
+    # Three calls for three shapes, (3 + 3) and (3 + 3) so far, one to warm up a fourth, and this one.
     assert worker(IDS)[0][0, 0] == 17
+    assert worker(IDS)[0][0, 0] == 18
     assert len(worker.time(WINDOWS[:1], 1, 1, 0.05)["times_ms"]) > 1
     with pytest.raises(BundleError, match=r"does not fit the model's lengths \[8, 16\]"):
         worker.time(WINDOWS[:1], 17, 1, 0)

@@ -29,11 +29,8 @@ def trained(options: QATOptions) -> Bundle:
     recovery = Recovery(options, making)
     model = recovery.model
     model.encoder.check_tflite()
-    if model.encoder.shares_layers:
-        raise UnsupportedExport(
-            f"{options.model}: its layers share their weights, and a TFLite file rounds the copies of one "
-            "layer in different ways; export it without compress.qat"
-        )
+    if reason := model.encoder.architecture.no_qat:
+        raise UnsupportedExport(f"{options.model}: {reason}; export it without compress.qat")
     for name in float_modules(model):
         print(
             f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr

@@ -5,7 +5,7 @@ its own size: its published configurations say `bert` (some MiniLMv2 say `robert
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pkgutil import resolve_name
 from typing import Any
 
@@ -24,6 +24,8 @@ with quiet_import():
         AlbertModel,
         BertConfig,
         BertModel,
+        CamembertConfig,
+        CamembertModel,
         DistilBertConfig,
         DistilBertModel,
         ElectraConfig,
@@ -35,6 +37,8 @@ with quiet_import():
         PreTrainedModel,
         RobertaConfig,
         RobertaModel,
+        XLMRobertaConfig,
+        XLMRobertaModel,
     )
 
 
@@ -150,9 +154,21 @@ class EncoderType:
     """Reason why `parts` is None."""
     no_tflite: str = ""
     """Reason why TFLite cannot express it, where known."""
+    no_qat: str = ""
+    """Reason why a TFLite file cannot have the integers that `compress.qat` trains, where known."""
     output: Callable[[Any], nn.Module] | None = None
     """From config: the output layer of a standalone model, which takes no other head."""
 
+
+_roberta = EncoderType(
+    RobertaConfig,
+    lambda c: RobertaModel(c, add_pooling_layer=False),
+    lambda m: m.encoder.layer,
+    _bert_parts,
+    n_token_types=lambda c: 1,
+    first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
+    question_answering="RobertaForQuestionAnswering",
+)
 
 ENCODERS: dict[str, EncoderType] = {
     "bert": EncoderType(
@@ -182,16 +198,21 @@ ENCODERS: dict[str, EncoderType] = {
         _build_albert,
         lambda m: [m.encoder.albert_layer_groups[0].albert_layers[0]] * m.config.num_hidden_layers,
         _albert_parts,
+        no_qat="its layers share their weights, and a TFLite file rounds the copies of one in different ways",
         question_answering="AlbertForQuestionAnswering",
     ),
-    "roberta": EncoderType(
-        RobertaConfig,
-        lambda c: RobertaModel(c, add_pooling_layer=False),
-        lambda m: m.encoder.layer,
-        _bert_parts,
-        n_token_types=lambda c: 1,
-        first_position=lambda c: c.pad_token_id + 1,  # fairseq numbers positions after the padding's
-        question_answering="RobertaForQuestionAnswering",
+    "roberta": _roberta,
+    "xlm-roberta": replace(
+        _roberta,
+        config_class=XLMRobertaConfig,
+        build=lambda c: XLMRobertaModel(c, add_pooling_layer=False),
+        question_answering="XLMRobertaForQuestionAnswering",
+    ),
+    "camembert": replace(
+        _roberta,
+        config_class=CamembertConfig,
+        build=lambda c: CamembertModel(c, add_pooling_layer=False),
+        question_answering="CamembertForQuestionAnswering",
     ),
     "mpnet": EncoderType(
         MPNetConfig,
@@ -212,6 +233,7 @@ ENCODERS: dict[str, EncoderType] = {
         embed_inputs=_embeds_without_padding,
         question_answering="MobileBertForQuestionAnswering",
         unprunable="each of its layers stacks several narrow feed-forward networks inside a bottleneck",
+        no_qat="the factors of its norms go into the matrices of a TFLite file before these are rounded",
     ),
 }
 

@@ -9,6 +9,7 @@ weights.
 from collections.abc import Mapping
 from typing import Any
 
+import transformers
 from torch import Tensor
 from transformers import PretrainedConfig
 
@@ -36,12 +37,18 @@ def hub_config(config: PretrainedConfig) -> dict[str, Any]:
 
 def to_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
     """Return the weights of a model with a `linear` head under transformers' names."""
-    return _renamed(tensors, {_OWN_ENCODER: model_type, _OWN_HEAD: HEAD})
+    return _renamed(tensors, {_OWN_ENCODER: _prefix(model_type), _OWN_HEAD: HEAD})
 
 
 def from_hub(tensors: Mapping[str, Tensor], model_type: str) -> dict[str, Tensor]:
     """Return the same weights under our names; our names stay."""
-    return _renamed(tensors, {model_type: _OWN_ENCODER, HEAD: _OWN_HEAD})
+    return _renamed(tensors, {_prefix(model_type): _OWN_ENCODER, HEAD: _OWN_HEAD})
+
+
+def _prefix(model_type: str) -> str:
+    """Return what the names of an encoder's weights begin with: XLM-R's with `roberta`."""
+    architecture = encoder_type(model_type).question_answering
+    return str(getattr(transformers, architecture).base_model_prefix) if architecture else model_type
 
 
 def _renamed(tensors: Mapping[str, Tensor], prefixes: Mapping[str, str]) -> dict[str, Tensor]:

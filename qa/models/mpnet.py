@@ -32,10 +32,16 @@ class PrunableAttention(MPNetSelfAttention):
         self.config = config
         # Saved only once heads were removed, so that an unpruned model has the weights of transformers only.
         self.register_buffer("heads", torch.arange(self.num_attention_heads), persistent=False)
+        self.slices: list[slice] | None = None
 
     def keep_heads(self, kept: Tensor) -> None:
         """Keep the bias of these heads (K,), counted among those that the layer has now."""
         self.register_buffer("heads", self.heads[kept.to(self.heads.device)].clone(), persistent=True)
+
+    def use_slices(self) -> None:
+        """Take the bias of the heads that are left by slices: TFLite has no operator for an index here."""
+        if len(self.heads) < self.num_attention_heads:
+            self.slices = [slice(head, head + 1) for head in self.heads.tolist()]
 
     def forward(
         self, hidden_states: Tensor, attention_mask: Tensor, position_bias: Tensor, **_: Any
@@ -46,7 +52,9 @@ class PrunableAttention(MPNetSelfAttention):
         query, key, value = (
             linear(hidden_states).view(shape).transpose(1, 2) for linear in (self.q, self.k, self.v)
         )
-        if len(self.heads) < self.num_attention_heads:
+        if self.slices is not None:
+            position_bias = torch.cat([position_bias[:, kept] for kept in self.slices], dim=1)
+        elif len(self.heads) < self.num_attention_heads:
             position_bias = position_bias[:, self.heads]
         attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, plain_attention)
         output, _ = attend(

@@ -25,6 +25,8 @@ FAMILY_SIZES = {
     "albert": SIZES | {"embedding_size": 16},
     "electra": SIZES | {"embedding_size": 16},
     "roberta": SIZES | {"type_vocab_size": 1},
+    "xlm-roberta": SIZES | {"type_vocab_size": 1},
+    "camembert": SIZES | {"type_vocab_size": 1},
     "mobilebert": SIZES | {"embedding_size": 32, "intra_bottleneck_size": 16},
 }
 POSITIONS = 102
@@ -96,6 +98,7 @@ MADE = {
     "RoBERTa": byte_pairs,
 }
 OF_FAMILY = {"mpnet": "MPNet", "albert": "ALBERT", "roberta": "RoBERTa"}
+OF_FAMILY |= {"xlm-roberta": "XLM-R", "camembert": "XLM-R"}
 CLASSES = {
     "WordPiece": "BertTokenizer",
     "MPNet": "MPNetTokenizer",

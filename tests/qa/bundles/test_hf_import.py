@@ -1,7 +1,6 @@
 """Checkpoints of transformers become bundles that compute the same, wherever a bundle is taken; what is none
 is refused."""
 
-import json
 import re
 import shutil
 import threading
@@ -10,13 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-import transformers
-from checkpoints import write_checkpoint
+from checkpoints import FAMILIES, write_checkpoint
 from comparisons import UNTRAINED_SPANS
-from made_tokenizers import byte_pairs, mpnet_pieces, sentence_pieces
 from safetensors.torch import load_file, save_file
 from sealed import RECORD
-from tiny_models import ENCODER_CONFIGS, spread_weights
 from transformers import AutoModelForQuestionAnswering
 
 from compress.options import PruneOptions
@@ -25,28 +21,22 @@ from distill.options import FinetuneOptions
 from distill.train_on_gold import finetune
 from export.onnx.exporter import export as export_onnx
 from export.options import OnnxOptions, TFLiteOptions
+from export.parity import real_windows
 from export.tflite.exporter import TFLiteExporter
 from qa.base.commands import run_command
 from qa.base.errors import BundleError, DownloadError, OptionError
 from qa.bundles import hf_import as checkpoints
 from qa.bundles.bundle import new_bundle
 from qa.bundles.hf_import import open_model, output_beside
-from qa.data.datasets import resolve
-from qa.data.squad import read_squad
 from qa.evaluate import EvaluateOptions, evaluate
-from qa.formats.tensors import INPUTS
-from qa.models.architectures import ENCODERS
 from qa.models.model import QAModel
-from qa.models.pretrained import checkpoint_folder, copy_tokenizer, embedded_folder
+from qa.models.pretrained import checkpoint_folder
 from qa.runtime.runtimes import load_runtime
-from qa.text.features import collate, make_windows
+from qa.text.features import collate
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer, vocabulary
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
-FAMILIES = [name for name, kind in ENCODERS.items() if kind.question_answering]
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
-WRITE_TOKENIZER = {"roberta": byte_pairs, "albert": sentence_pieces, "mpnet": mpnet_pieces}
 
 
 @pytest.fixture(autouse=True)
@@ -55,33 +45,15 @@ def cache(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def save_checkpoint(folder, family, **options):
-    """A random checkpoint as transformers saves it, with logits whose deviation is about 1."""
-    torch.manual_seed(1)
-    config = ENCODER_CONFIGS[family]()
-    config.update(options)
-    model = getattr(transformers, ENCODERS[family].question_answering)(config).eval()
-    spread_weights(model).save_pretrained(folder)
-    WRITE_TOKENIZER.get(family, lambda path: copy_tokenizer(embedded_folder(), path))(folder)
-    if family == "albert":  # versions of transformers differ in its default
-        (folder / "tokenizer_config.json").write_text(json.dumps({"model_input_names": INPUTS}))
-
-
 @pytest.fixture
 def checkpoint(tmp_path):
     """A BERT checkpoint to be spoilt."""
-    save_checkpoint(tmp_path / "given" / "bert-qa", "bert")
-    return tmp_path / "given" / "bert-qa"
-
-
-def real_windows(bundle, n=6):
-    return make_windows(read_squad(resolve("embedded", "dev"))[:n], bundle.tokenizer, bundle.settings)[:n]
+    return write_checkpoint(tmp_path / "given" / "bert-qa", "bert", max_position_embeddings=512)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_bundle_opens_in_transformers_and_comes_back_the_same(tmp_path, family):
-    save_checkpoint(tmp_path / family, family)
-    bundle = open_model(tmp_path / family)
+    bundle = open_model(write_checkpoint(tmp_path / family, family))
     theirs = AutoModelForQuestionAnswering.from_pretrained(bundle.path)
     theirs.save_pretrained(tmp_path / "again")
     for name in TOKENIZER_FILES:
@@ -170,24 +142,10 @@ def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_pa
     assert settings.max_answer_length == 60
 
 
-def test_a_vocabulary_alone_makes_the_tokenizer(checkpoint):
-    (checkpoint / "vocab.txt").write_text(
-        "\n".join(vocabulary(load_tokenizer(checkpoint))) + "\n", encoding="utf-8"
-    )
-    wanted = load_tokenizer(checkpoint)
-    (checkpoint / "tokenizer.json").unlink()
-    made = open_model(checkpoint).tokenizer
-    for example in read_squad(resolve("embedded", "dev"))[:50]:
-        ours = made.encode(example.context)
-        theirs = wanted.encode(example.context)
-        assert (ours.ids, ours.offsets) == (theirs.ids, theirs.offsets)
-
-
 def test_few_positions_shorten_the_windows(tmp_path):
-    save_checkpoint(tmp_path / "short", "bert", max_position_embeddings=200)
-    bundle = open_model(tmp_path / "short")
+    bundle = open_model(write_checkpoint(tmp_path / "short", "bert", max_position_embeddings=200))
     assert bundle.settings.max_length == 200
-    logits = load_runtime(bundle, 1)(collate(real_windows(bundle)))
+    logits = load_runtime(bundle, 1)(collate(real_windows(bundle, 6)))
     assert np.isfinite(logits[0]).all()
 
 
@@ -237,8 +195,7 @@ def test_what_is_made_of_a_model_lies_beside_it_or_in_runs(tmp_path, monkeypatch
 
 
 def test_an_export_without_a_package_names_the_checkpoint_as_it_was_given(tmp_path, capsys):
-    folder = tmp_path / "given" / "roberta-qa"
-    save_checkpoint(folder, "roberta")
+    folder = write_checkpoint(tmp_path / "given" / "roberta-qa", "roberta")
     exporter = TFLiteExporter(TFLiteOptions(model=folder, out=tmp_path / "out"))
     exporter.check(QAModel.from_pretrained(exporter.parent.path))
     assert exporter.packaged is None

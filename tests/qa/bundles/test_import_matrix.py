@@ -163,6 +163,8 @@ MATRICES = {
         "files": FILES,
     },
     ("roberta", "XLM-R"): ROBERTA | PIECES,
+    ("xlm-roberta", "XLM-R"): ROBERTA | PIECES,
+    ("camembert", "XLM-R"): ROBERTA | PIECES,
     ("mpnet", "MPNet"): {
         **ROBERTA,
         "buckets": {"32": AS_IT_IS, "more": built(relative_attention_num_buckets=64)},

@@ -5,7 +5,6 @@ import os
 import pytest
 import torch
 from checkpoints import (
-    FAMILIES,
     TOLERANCE,
     WINDOWS,
     change_weights,
@@ -65,7 +64,6 @@ def extra(name, *shape):
 
 
 SAME = {
-    "as it is": (FAMILIES, lambda folder: None),
     "tuples": (
         ["bert", "roberta"],
         config(return_dict=False, output_hidden_states=True, output_attentions=True),

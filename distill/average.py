@@ -17,8 +17,9 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError, first_few
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import StageRecord
+from qa.bundles.manifest import Ancestor, StageRecord
 from qa.bundles.next_export import say_next_export
+from qa.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from qa.models.model import QAModel
@@ -101,10 +102,16 @@ def pruned_by(bundle: Bundle) -> set[str]:
     return found
 
 
+def _started_from(stage: Ancestor) -> list[str]:
+    """Return the hash of the pre-trained weights that a stage began with: an encoder's or a checkpoint's."""
+    digests = [stage.encoder.sha256] if stage.encoder else []
+    return digests + ([stage.source.files[FORMATS["pytorch"].weights]] if stage.source else [])
+
+
 def have_other_origins(first: Bundle, second: Bundle) -> bool:
     """Return True where both record their encoders, and these and all ancestors differ."""
     lineages = [bundle.lineage() for bundle in (first, second)]
-    encoders = [{stage.encoder.sha256 for stage in lineage if stage.encoder} for lineage in lineages]
+    encoders = [{digest for stage in lineage for digest in _started_from(stage)} for lineage in lineages]
     stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
     return all(encoders) and encoders[0].isdisjoint(encoders[1]) and stages[0].isdisjoint(stages[1])
 

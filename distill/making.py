@@ -49,6 +49,8 @@ class Start:
     """Values that LoRA starts from."""
     teacher: Bundle | None = None
     """The bundle whose answers it learns, if any."""
+    encoder_of: Bundle | None = None
+    """The bundle whose encoder it has under a fresh head, if any."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Making:
             record,
             tokenizer=start.tokenizer,
             settings=keep_threshold(start.settings, start.parent, splits),
-            trained_on=TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher),
+            trained_on=TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher, start.encoder_of),
             add_files=add_files,
             eval_data=splits.eval,
         )

@@ -111,13 +111,20 @@ def fresh_start(name: str, head: str, activation: str, settings: QASettings, see
     folder = find_encoder(name)
     model = QAModel(load_encoder(name, folder), head, activation, seed)
     encoder = encoder_reference(name, folder)
-    return Start(model, folder, settings, None, encoder.all_files, Made(encoder=encoder))
+    made = Made(encoder=encoder)
+    answering = open_model(name, format="pytorch") if answers_already(name) else None
+    return Start(model, folder, settings, None, encoder.all_files, made, encoder_of=answering)
+
+
+def answers_already(name: str) -> bool:
+    """Test if a bundle or checkpoint has a question-answering head."""
+    is_bundle = (Path(name) / MANIFEST).is_file()
+    return is_bundle or (name != MINILM and head_labels(checkpoint_folder(name)) is not None)
 
 
 def bundle_start(options: FinetuneOptions) -> Start | None:
     """Return a model that answers already, with a fresh head if one is named; None for an encoder."""
-    is_bundle = (Path(options.model) / MANIFEST).is_file()
-    if not is_bundle and (options.model == MINILM or head_labels(checkpoint_folder(options.model)) is None):
+    if not answers_already(options.model):
         return None
     parent = open_model(options.model, format="pytorch")
     check_exclusive(

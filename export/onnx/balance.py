@@ -9,6 +9,7 @@ from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
+from qa.evaluation.threshold import read_held_out
 from qa.text.features import Window, collate, make_windows
 
 # Matrices and tables with a side below this stay float: the two output logits and the two token types weigh
@@ -42,11 +43,9 @@ def weighted_nodes(model: ModelProto) -> list[NodeProto]:
 
 
 def calibration_windows(bundle: Bundle, n: int) -> list[Window]:
-    """Return `n` windows of the shipped training excerpt, cut with the model's settings.
-
-    Ranges of activations are measured on them; they are never those of an evaluation.
-    """
-    examples = read_squad(resolve(EMBEDDED, "train"))
+    """Return `n` windows to measure ranges of activations on: of questions that the model holds out, in its
+    language, or of the shipped training excerpt."""
+    examples = read_held_out(bundle.path) or read_squad(resolve(EMBEDDED, "train"))
     chosen = [examples[i] for i in evenly(len(examples), n)]
     return make_windows(chosen, bundle.tokenizer, bundle.settings)[:n]
 

@@ -195,6 +195,8 @@ def import_model(options: CheckpointOptions) -> Bundle:
     from qa.models.pretrained import checkpoint_folder
 
     refuse_existing(options.out)
+    if (Path(options.model) / MANIFEST).is_file():
+        raise OptionError(f"--model {options.model}: is a bundle already; every command takes it as it is")
     bundle = import_checkpoint(options.model, checkpoint_folder(options.model), options.out, options.given())
     parameters = bundle.manifest.parameters
     print(f"{bundle.path}: {parameters}")

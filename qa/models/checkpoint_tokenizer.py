@@ -66,12 +66,7 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
 
 def _has_types(what: str, folder: Path, reference: Any, pair: Any, n_head: int) -> bool:
     """Return True for token type 1 from the passage on, False for 0 everywhere; refuse any other."""
-    given = pair.get("token_type_ids")
-    before_5 = "model_input_names" not in reference.init_kwargs and not _is_of_version_5(folder)
-    if given is None and before_5 and type(reference).__name__ in GAVE_TYPES:
-        given = pair.encodings[0].type_ids
-    if given is None:
-        return False
+    given = _given_types(folder, reference, pair)
     if given == [0] * n_head + [1] * (len(given) - n_head):
         return True
     if any(given):
@@ -81,12 +76,25 @@ def _has_types(what: str, folder: Path, reference: Any, pair: Any, n_head: int) 
     return False
 
 
-def check_encoder_tokenizer(what: str, folder: Path) -> Tokenizer:
-    """Return the tokenizer of tokenizer.json. OptionError unless transformers gives the same tokens."""
+def _given_types(folder: Path, reference: Any, pair: Any) -> list[int]:
+    """Return the token types that transformers gives the model with a pair; empty where it gives none."""
+    given = pair.get("token_type_ids")
+    before_5 = "model_input_names" not in reference.init_kwargs and not _is_of_version_5(folder)
+    if given is None and before_5 and type(reference).__name__ in GAVE_TYPES:
+        given = pair.encodings[0].type_ids
+    return given or []
+
+
+def check_encoder_tokenizer(what: str, folder: Path) -> tuple[Tokenizer, bool]:
+    """Return the tokenizer of tokenizer.json, and True where it gives passages another token type.
+
+    OptionError unless transformers gives the same tokens.
+    """
     if not (folder / TOKENIZER).is_file():
         raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
     tokenizer = load_tokenizer(folder)
-    reference = _parsed(what, folder, _reference(what, folder).backend_tokenizer.to_str())
+    theirs = _reference(what, folder)
+    reference = _parsed(what, folder, theirs.backend_tokenizer.to_str())
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
     with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):
         differ = any(
@@ -97,7 +105,7 @@ def check_encoder_tokenizer(what: str, folder: Path) -> Tokenizer:
             f"{what}: {folder / TOKENIZER} gives other tokens than with {SETTINGS} and "
             f"added_tokens.json; {SAVE_AS_ONE}"
         )
-    return tokenizer
+    return tokenizer, any(_given_types(folder, theirs, theirs(QUESTION, PASSAGE)))
 
 
 def ids_of(tokenizer: Tokenizer, text: str) -> list[int]:

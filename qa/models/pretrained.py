@@ -142,8 +142,10 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     folder = folder or find_encoder(name)
     what = f"encoder {name!r}"
     encoder = _fresh_encoder(what, folder)
-    tokenizer = check_encoder_tokenizer(what, folder)
+    tokenizer, types = check_encoder_tokenizer(what, folder)
     load_weights(what, folder, encoder)
+    if not types:
+        encoder.keep_first_token_type()
     _check_ids(f"{what}: {folder}", encoder, tokenizer)
     return encoder
 

@@ -105,9 +105,7 @@ def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool,
     elif ours != theirs:
         reason = f"student is {ours} wide and teacher {theirs}"
     elif getattr(teacher.encoder.config, "normalization_type", "") == "no_norm":
-        reason = (
-            "the teacher's states are not normalized, so they would outweigh all other losses"
-        )
+        reason = "the teacher's states are not normalized, so they would outweigh all other losses"
     if weight > 0 and reason:
         raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")
 

@@ -170,6 +170,21 @@ def test_a_run_continues_only_with_the_settings_that_it_began_with(tmp_path, rec
     assert "was made with" in make(tmp_path, recipe, "models", **variables).stderr
 
 
+def test_a_checkpoint_that_was_replaced_is_other_settings(tmp_path):
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.mkdir()
+    variables = RECIPES["heads"][1] | {"ENCODER": "checkpoint"}
+    words = ["make", "-f", "recipes/heads.mk", "models", *(f"{n}={v}" for n, v in variables.items())]
+    assert make(tmp_path, "heads", "models", **variables).returncode == 0
+    (tmp_path / ".venv/bin/python").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / ".venv/bin/python").chmod(0o755)
+    for weights in ("first", "second"):
+        (checkpoint / "model.safetensors").write_text(weights)
+        done = run(tmp_path, words)
+        assert ("was made with" in done.stderr) == (weights == "second")
+    assert [path.name for path in (tmp_path / "runs/heads").iterdir()] == ["settings.txt"]
+
+
 def test_of_released_models_only_the_int4_file_is_trained(tmp_path):
     for name in ("teacher", "student", "student-tflite-int8", "teacher-everyday-adapter"):
         (tmp_path / "runs/flagship/models" / name).mkdir(parents=True)

@@ -40,8 +40,8 @@ class ResultFile:
         return self.old + self.new
 
     def append(self, result: AnyResult) -> None:
-        """Append a result as `append_result` does, unless the run that this one continues has written it."""
-        if result not in self.old:
+        """Append a result as `append_result` does; a failure that a continued run has is not repeated."""
+        if not (isinstance(result, Failure) and result in self.old):
             append_result(self.path, result)
         self.new.append(result)
 

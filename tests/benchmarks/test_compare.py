@@ -181,6 +181,25 @@ def test_scores_whose_answers_are_gone_are_computed_again(teacher, scored, tmp_p
     (again,) = scored(teacher)
     assert measured == ["teacher"] * 2
     assert (answers.read_bytes(), again.f1_low) == (before, first.f1_low)
+    answers.write_text(json.dumps(dict.fromkeys(json.loads(before), "of another machine")))
+    scored(teacher)
+    assert measured == ["teacher"] * 3
+    assert answers.read_bytes() == before
+
+
+def test_scores_of_a_file_that_is_back_under_its_name_are_the_newest_again(
+    teacher, make_bundle, scored, tmp_path, measured
+):
+    kept = shutil.copytree(teacher, tmp_path / "kept")
+    other = rebundle(make_bundle(seed=1), tmp_path / "other", stage="finetune")
+    for source in (kept, other, kept):
+        shutil.rmtree(teacher)
+        shutil.copytree(source, teacher)
+        scored(teacher)
+    assert measured == ["teacher"] * 2, "nothing is computed twice"
+    first, second, third = read_results(tmp_path / "run" / "rows.jsonl")
+    assert first.bundle_sha256 == third.bundle_sha256 != second.bundle_sha256
+    assert scored(teacher) == []
 
 
 def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make_bundle, scored, tmp_path):

@@ -59,6 +59,8 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
         ("aa", (0, 1), False, "--seed 0, 1"),
         ("ab", (0, 0), True, ""),
         ("a?", (0, 0), False, ""),
+        ("xx", (0, 0), False, ""),
+        ("xy", (0, 0), True, ""),
     ],
 )
 def test_models_start_from_one_encoder_and_one_head(
@@ -67,8 +69,13 @@ def test_models_start_from_one_encoder_and_one_head(
     def made(number):
         encoder = {"name": "e", "sha256": encoders[number] * 64}
         facts = {"stage": "finetune", "config": {"seed": seeds[number], "head": None}}
-        facts |= {"encoder": encoder} if encoders[number] != "?" else {}
-        return rebundle(make_bundle(seed=number), tmp_path / str(number), **facts)
+        facts |= {"encoder": encoder} if encoders[number] in "ab" else {}
+        path = rebundle(make_bundle(seed=number), tmp_path / str(number), **facts)
+        if encoders[number] in "xy":
+            change_json(
+                path / MANIFEST, source={"name": "c", "files": {"model.safetensors": encoders[number]}}
+            )
+        return path
 
     first, second = models = made(0), made(1)
     refused = pytest.raises(OptionError, match=rf"--models {second}: .* {first}; ")

@@ -1,11 +1,13 @@
 """A bundle trained further as the student of a teacher, which may have another tokenizer."""
 
+import gzip
+import json
 import os
 from dataclasses import replace
 
 import pytest
 import torch
-from comparisons import copied
+from comparisons import copied, rebundle
 from json_files import change_json, read_json
 from stops import stopped_at
 from tiny_models import SIZES
@@ -17,11 +19,13 @@ from distill.logits import LogitsOptions
 from distill.logits import compute_logits as fill_cache
 from distill.making import refuse_unless_resumed, work_folder
 from distill.options import DistillOptions
+from distill.student import check_hidden_states
 from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
 from qa.base.journal import lock
-from qa.bundles.bundle import MANIFEST, open_bundle
+from qa.bundles.bundle import MANIFEST, TRAINED_ON, open_bundle
+from qa.bundles.trained_on import TrainedOn, passage_hash
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
@@ -58,6 +62,22 @@ def test_what_no_teacher_taught_names_none(config, capsys):
     bundle = distil(config(alpha=1))
     assert bundle.manifest.teacher is None
     assert "a student rarely does better" not in capsys.readouterr().out
+    assert distil(config(alpha=1, resume=True)).sha256 == bundle.sha256, "whatever the teacher is now"
+
+
+def test_a_student_of_a_bundles_encoder_was_trained_on_what_that_bundle_was(config, make_bundle, tmp_path):
+    passage = "Only this bundle has read it."
+    record = gzip.compress(json.dumps({"whole": True, "gaps": [passage_hash(passage)]}).encode())
+    encoder = rebundle(make_bundle(head="linear"), tmp_path / "encoder", {TRAINED_ON: record})
+    bundle = distil(config(student=None, student_encoder=str(encoder), max_length=100))
+    assert passage_hash(passage) in TrainedOn.read(bundle.path).passages
+
+
+def test_states_that_are_not_normalized_are_not_compared(make_bundle):
+    model = QAModel.from_pretrained(make_bundle("mobilebert", "linear"))
+    with pytest.raises(OptionError, match=r"--hidden-weight 1: .* not normalized.*; give --hidden-weight 0"):
+        check_hidden_states(model, model, one_tokenizer=True, weight=1)
+    check_hidden_states(model, model, one_tokenizer=True, weight=0)
 
 
 def test_a_run_made_with_options_that_are_gone_goes_on_where_they_were_off(config):

@@ -5,6 +5,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import torch
+from comparisons import copied
 from onnx import numpy_helper
 from torch import nn
 
@@ -21,6 +22,7 @@ from export.onnx.quantize import (
 from export.onnx.trace import trace
 from qa.base.errors import ParityError
 from qa.bundles.bundle import open_bundle
+from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.text.features import collate
 
@@ -43,6 +45,14 @@ def test_ranges_are_the_largest_over_all_windows(fp32, make_bundle):
     for name, largest in together.items():
         assert np.array_equal(largest, np.maximum(*(one[name] for one in alone)))
         assert all((largest > one[name]).any() for one in alone)
+
+
+def test_ranges_are_measured_on_questions_that_the_model_holds_out(make_bundle, tmp_path):
+    """They are in its language."""
+    held_out = [Example("q", "", "Der Hafen ist in Kiel.", "Wo?", (), True)]
+    bundle = copied(open_bundle(make_bundle()), tmp_path / "own", held_out=held_out)
+    (window,) = calibration_windows(bundle, 2)
+    assert "hafen" in bundle.tokenizer.decode(window.input_ids.tolist())
 
 
 def test_balancing_changes_no_product(fp32):

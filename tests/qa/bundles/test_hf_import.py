@@ -142,6 +142,14 @@ def test_the_command_writes_a_bundle_with_the_settings_wanted(checkpoint, tmp_pa
     assert settings.max_answer_length == 60
 
 
+def test_a_bundle_is_not_imported_again(make_bundle, tmp_path):
+    """It would lose its thresholds, its held-out questions and its record of training."""
+    path = make_bundle(head="linear")
+    with pytest.raises(OptionError, match=f"--model {path}: is a bundle already"):
+        checkpoints.import_model(checkpoints.CheckpointOptions(str(path), tmp_path / "again"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_few_positions_shorten_the_windows(tmp_path):
     bundle = open_model(write_checkpoint(tmp_path / "short", "bert", max_position_embeddings=200))
     assert bundle.settings.max_length == 200

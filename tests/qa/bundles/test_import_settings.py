@@ -171,6 +171,7 @@ def test_token_types_are_said_in_any_of_the_tokenizers_files(tmp_path):
     change_json(folder / "config.json", transformers_version="4.56.2")
     write_json(folder / "special_tokens_map.json", {"model_input_names": list(INPUTS[:2])})
     assert largest_difference(reference_logits(folder), our_logits(imported(folder))) < TOLERANCE
+    assert load_encoder(str(folder)).n_token_types == 1, "no passage gets a type that was never trained"
 
 
 def test_of_a_table_with_one_type_all_tokens_have_it(tmp_path):

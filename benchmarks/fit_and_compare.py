@@ -3,8 +3,6 @@
 import math
 import sys
 import time
-from collections import Counter
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,18 +24,18 @@ from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.next_export import export_format
-from qa.bundles.trained_on import overlap_line, passage_hash
+from qa.bundles.trained_on import overlap_line
 from qa.data.convert.report import Report, check_converted, write
 from qa.data.convert.rows import read_examples
 from qa.data.datasets import source_reference
-from qa.data.squad import Example, read_squad, write_squad
-from qa.evaluation.bootstrap import LEVEL, MIN_ARTICLES, Interval, score_interval
-from qa.evaluation.threshold import ENOUGH_QUESTIONS, read_held_out
+from qa.data.squad import read_squad
+from qa.evaluation.bootstrap import LEVEL, Interval, score_interval
+from qa.evaluation.threshold import read_held_out
 from qa.runtime.runtimes import load_runtime, run_windows
+from qa.split import too_few, write_parts
 from qa.text.features import make_windows
 from qa.text.preselection import windows_to_read
 
-HELD_OUT_SHARE = 0.2
 TIMED_WINDOWS = 32
 # What a window costs in training, in passes of the model in fp32: forward, twice backward and rounding. In
 # bf16, and in batches, all of it is as fast as one pass.
@@ -115,42 +113,11 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
         write(questions, examples, report, made_from)
     print(report.table(questions))
     examples = read_squad(questions)
-    contexts = held_out_contexts(examples)
-    if not contexts:
-        n_texts = len({e.context for e in examples})
-        print(
-            f"held out: nothing, all {len(examples):,} questions on {n_texts:,} texts are trained on; to "
-            f"hold out {ENOUGH_QUESTIONS} questions on {MIN_ARTICLES} texts takes about twice as many of both"
-        )
+    parts = write_parts(examples, out, source_reference(questions))
+    if parts is None:
+        print(f"held out: nothing, all are trained on: {too_few(examples)}")
         return questions, None
-    parts = {True: out / "held_out.json", False: out / "train.json"}
-    for is_held_out, path in parts.items():
-        part = [e for e in examples if (e.context in contexts) == is_held_out]
-        write_squad(path, part, source_reference(questions))
-        print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
-    return parts[False], parts[True]
-
-
-def held_out_contexts(examples: Sequence[Example]) -> set[str]:
-    """Return the passages that are held out: in the order of their hashes, 20 % of the questions.
-
-    They are 100 questions on 10 texts at least. Nothing is held out where that is more than half of all. A
-    copy of a question stays with its original.
-    """
-    asked_on = {e.id: e.context for e in examples}
-    texts = [passage_hash(asked_on.get(e.copy_of or e.id, e.context)) for e in examples]
-    sizes = Counter(texts)
-    wanted = max(HELD_OUT_SHARE * len(examples), ENOUGH_QUESTIONS)
-    held_out: set[int] = set()
-    n = 0
-    for text in sorted(sizes):
-        if n >= wanted and len(held_out) >= MIN_ARTICLES:
-            break
-        held_out.add(text)
-        n += sizes[text]
-    if n > len(examples) / 2:
-        return set()
-    return {e.context for e, text in zip(examples, texts, strict=True) if text in held_out}
+    return parts
 
 
 def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) -> str:

@@ -1,7 +1,7 @@
 # Heads on one encoder: train each head alike, export it, and tell which differences exceed noise.
 #
 #   make -f recipes/heads.mk rows
-#   make -f recipes/heads.mk rows HEADS="linear pointer bidaf" SEEDS="0 1" TRAIN=train-v1.1.json DEV=dev-v1.1.json
+#   make -f recipes/heads.mk rows HEADS="linear pointer bidaf" SEEDS="0 1" TRAIN=train-v1.1.json DEV=dev-v1.1.json EPOCHS=0.09
 #
 # Makes: in $(OUT) a bundle and four exports of each head, results in rows.jsonl, and a table of differences.
 # Takes: a quarter of an hour a head on two cores, for 8,000 windows of SQuAD. A stopped run continues.

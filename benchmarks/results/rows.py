@@ -212,7 +212,12 @@ class TargetAccuracy(Accuracy, tag="target accuracy", kw_only=True):
 
     @property
     def same_answers_with_interval(self) -> Interval | float | None:
-        """Return the share of answers equal to the reference's, with its interval if known."""
+        """Return the share of answers equal to the reference's, with its interval if known.
+
+        Where all are equal, or none, a bootstrap has no width, which would say too much.
+        """
+        if self.same_answers in (0.0, 1.0):
+            return self.same_answers
         return _shown(self.same_answers, self.same_answers_low, self.same_answers_high)
 
 

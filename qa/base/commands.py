@@ -49,6 +49,7 @@ COMMANDS = {
     "ask": _in_one_file("qa.ask", "AskOptions", "ask_and_exit"),
     "evaluate": _in_one_file("qa.evaluate", "EvaluateOptions", "evaluate"),
     "fit": Command("-m benchmarks.fit", "benchmarks.fit:FitOptions", "benchmarks.fit_and_compare:fit"),
+    "split": _in_one_file("qa.split", "SplitOptions", "split"),
     "sample": _in_one_file("qa.data.sample", "SampleOptions", "write_sample"),
     "convert rows": _in_one_file(
         "qa.data.convert.rows", "RowsOptions", "convert_rows", "qa.data.convert rows"

@@ -35,10 +35,14 @@ SQUAD_FILES = {
         "dev": ("dev-v2.0.json", "80a5225e94905956a6446d296ca1093975c4d3b3260f1d6c8f68bc2ab77182d8"),
     },
 }
-# What other files hold, by the SHA-256 of their content. The published training part of SQuAD 2.0 cannot be
-# had everywhere; this one has the questions of 1.1 and, put back on their passages, the unanswerable ones of
-# 2.0.
-KNOWN_FILES = {"fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": "squad_v2_reconstructed"}
+# What other files hold: part and name by the SHA-256 of their content. The published training part of SQuAD
+# 2.0 cannot be had everywhere; the first has the questions of 1.1 and, put back on their passages, the
+# unanswerable ones of 2.0. The others have the official dev questions, written otherwise.
+KNOWN_FILES = {
+    "fbabfb09eaea62389b59f726515d0ffdcf37cfac9a8233ba001a35432e0058fa": ("train", "squad_v2_reconstructed"),
+    "0f9f440c3e694eef1e772dd54c63a293d2a75bbf636394389e052a4a5ed8de25": ("dev", "squad_v2"),
+    "95f5f63fdb08ae55056ea63b544a3652096635d7e129559aa165b96596eef3fd": ("dev", "squad"),
+}
 
 # Code that decides how records are understood: after a change of it, none stay in the cache as they were.
 CONVERTING = ("records.py", "layouts.py", "tables.py", "squad.py", "convert/*.py")
@@ -173,7 +177,7 @@ def check_not_dev(path: Path, flag: str) -> None:
 
 def _known_parts() -> dict[str, tuple[str, str]]:
     """Return the part and the name of known data sets, by the SHA-256 of their files and of their content."""
-    parts = {sha256: ("train", name) for sha256, name in KNOWN_FILES.items()}
+    parts = dict(KNOWN_FILES)
     for name, files in SQUAD_FILES.items():
         parts |= {sha256: (part, name) for part, (_, sha256) in files.items()}
     shipped = {Path(file.format(part)): (part, name) for name, file in SHIPPED.items() for part in PARTS}

@@ -10,11 +10,11 @@ from stops import stopped_at
 
 from benchmarks import fit_and_compare
 from benchmarks.fit import FitOptions
-from benchmarks.fit_and_compare import fit, held_out_contexts, verdict
+from benchmarks.fit_and_compare import fit, verdict
 from qa.base.errors import OptionError, PocketQAError, UnsupportedExport
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.bundles.trained_on import TrainedOn, passage_hash
-from qa.data.squad import Answer, Example, read_squad
+from qa.data.squad import read_squad
 from qa.evaluation.bootstrap import Interval
 from qa.formats.precision import PRECISIONS
 
@@ -98,7 +98,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("held out: nothing, all 30 questions") for line in lines)
+    assert any(line.startswith("held out: nothing, all are trained on: 30 questions") for line in lines)
     assert lines[-1].startswith("no file is recommended")
     assert len(TrainedOn.read(out / "fitted").passages) == 6
     assert exports == [(out / "fitted", out / "questions.json")], "compared on the user's own questions"
@@ -140,46 +140,6 @@ def test_options_are_refused_at_once(make_whole_bundle, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(OptionError, match="--out"):
         FitOptions("mine.csv", tmp_path / "file" / "mine")
-
-
-def examples_on(sizes):
-    """Return as many questions on each text as `sizes` says."""
-    return [
-        Example(f"{text}-{i}", "", f"Text {text}", "?", (Answer("T", 0),), False)
-        for text, n in enumerate(sizes)
-        for i in range(n)
-    ]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "n_texts"),
-    [
-        ([10] * 100, 20),  # a fifth
-        ([10] * 20, 10),  # 100 questions, a half
-        ([20] * 20, 10),  # 10 texts
-        ([10] * 19, 0),  # of 190
-        ([40] * 19, 0),  # 10 of 19 texts
-        ([1000], 0),
-    ],
-)
-def test_a_fifth_is_held_out_or_100_questions_on_10_texts(sizes, n_texts):
-    examples = examples_on(sizes)
-    held_out = held_out_contexts(examples)
-    assert len(held_out) == n_texts
-    assert held_out_contexts(examples[::-1]) == held_out
-    hashes = sorted(passage_hash(e.context) for e in examples_on([1] * len(sizes)))
-    assert {passage_hash(text) for text in held_out} == set(hashes[:n_texts])
-
-
-def test_a_copy_is_held_out_with_its_original_and_words_decide():
-    examples = examples_on([10] * 100)
-    held_out = held_out_contexts(examples)
-    noisy = [replace(e, id=f"{e.id}-noisy", context=f"{e.context}!!! noise", copy_of=e.id) for e in examples]
-    of_copies = {f"{context}!!! noise" for context in held_out}
-    assert held_out_contexts([*examples, *noisy]) == held_out | of_copies
-    shouted = [replace(e, id=f"{e.id}-loud", context=e.context.upper()) for e in examples]
-    of_shouted = {context.upper() for context in held_out}
-    assert held_out_contexts([*examples, *shouted]) == held_out | of_shouted
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""Parting questions by their texts: by words alone, a fifth or what a score needs, and nothing of too few."""
+
+from dataclasses import replace
+
+import pytest
+from comparisons import write_examples
+
+from qa.base.errors import OptionError
+from qa.bundles.trained_on import passage_hash
+from qa.data.squad import Answer, Example, read_squad
+from qa.split import SplitOptions, held_out_contexts, split
+
+
+def examples_on(sizes):
+    """Return as many questions on each text as `sizes` says."""
+    return [
+        Example(f"{text}-{i}", "", f"Text {text}", "?", (Answer("T", 0),), False)
+        for text, n in enumerate(sizes)
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "n_texts"),
+    [
+        ([10] * 100, 20),  # a fifth
+        ([10] * 20, 10),  # 100 questions, a half
+        ([20] * 20, 10),  # 10 texts
+        ([10] * 19, 0),  # of 190
+        ([40] * 19, 0),  # 10 of 19 texts
+        ([1000], 0),
+    ],
+)
+def test_a_fifth_is_held_out_or_100_questions_on_10_texts(sizes, n_texts):
+    examples = examples_on(sizes)
+    held_out = held_out_contexts(examples)
+    assert len(held_out) == n_texts
+    assert held_out_contexts(examples[::-1]) == held_out
+    hashes = sorted(passage_hash(e.context) for e in examples_on([1] * len(sizes)))
+    assert {passage_hash(text) for text in held_out} == set(hashes[:n_texts])
+
+
+def test_a_copy_is_held_out_with_its_original_and_words_decide():
+    examples = examples_on([10] * 100)
+    held_out = held_out_contexts(examples)
+    noisy = [replace(e, id=f"{e.id}-noisy", context=f"{e.context}!!! noise", copy_of=e.id) for e in examples]
+    of_copies = {f"{context}!!! noise" for context in held_out}
+    assert held_out_contexts([*examples, *noisy]) == held_out | of_copies
+    shouted = [replace(e, id=f"{e.id}-loud", context=e.context.upper()) for e in examples]
+    of_shouted = {context.upper() for context in held_out}
+    assert held_out_contexts([*examples, *shouted]) == held_out | of_shouted
+
+
+def test_no_text_is_in_both_files_and_no_question_is_lost(tmp_path, capsys):
+    examples = examples_on([10] * 100)
+    file = tmp_path / "mine.json"
+    write_examples(file, examples)
+    out = tmp_path / "parts"
+    train, held_out = split(SplitOptions(file=str(file), out=out))
+    parts = [read_squad(path) for path in (train, held_out)]
+    assert sorted(e.id for part in parts for e in part) == sorted(e.id for e in examples)
+    assert not {e.context for e in parts[0]} & {e.context for e in parts[1]}
+    assert [len(part) for part in parts] == [800, 200]
+    assert f"--data {train} --eval-data {held_out}" in capsys.readouterr().out
+    with pytest.raises(OptionError, match=r"--out must be a folder without this file, got .*train\.json"):
+        SplitOptions(file=str(file), out=out)
+
+
+def test_of_too_few_questions_nothing_is_written(tmp_path):
+    write_examples(tmp_path / "few.json", examples_on([5] * 6))
+    with pytest.raises(OptionError, match=r"few\.json: 30 questions on 6 texts"):
+        split(SplitOptions(file=str(tmp_path / "few.json"), out=tmp_path / "parts"))
+    assert not (tmp_path / "parts").exists()

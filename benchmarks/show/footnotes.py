@@ -131,7 +131,7 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         yield "tokenize, decode: ms for one question, ms for one window; neither is part of the latency"
         yield f"load ms, peak MB: not part of the latency; {peak}"
         if any(row.latency_ms_first for row in rows):
-            yield "first ms: the first inference of the process, on a short window; it is not among those timed"
+            yield "first ms: the first inference of the process, of a short window; not among those timed"
 
 
 def _other_windows(group: Group) -> Iterator[str]:

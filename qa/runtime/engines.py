@@ -58,8 +58,8 @@ class OnnxRuntime:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
-        # Threads that spin between calls make two threads 1.3 times as fast where the machine is idle. Beside one
-        # other busy process they make them half as fast, and they would slow runtimes measured in turns.
+        # Two threads that spin between calls are 1.3 times as fast on an idle machine, but half as fast
+        # beside another busy process, and would slow runtimes measured in turns.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Attention weights of padding are denormal numbers, which make Softmax several times slower.
         options.add_session_config_entry("session.set_denormal_as_zero", "1")

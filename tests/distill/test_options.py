@@ -129,26 +129,6 @@ def test_adafactors_first_step_is_the_learning_rate_in_the_sign_of_the_gradient(
     assert parameter.tolist() == pytest.approx([2.75, -4.75, 1.75])
 
 
-@pytest.mark.system  # two models are trained
-def test_adafactor_learns_and_keeps_less_than_adamw(make_bundle, windows, tmp_path):
-    sizes = {}
-    for optimizer in ("adamw", "adafactor"):
-        model = QAModel.from_pretrained(make_bundle())
-        long = {"learning_rate": 3e-3, "batch_size": 12, "epochs": 60, "checkpoint_minutes": 5}
-        chosen = options(optimizer=optimizer, **long)
-        losses = []
-
-        def recording(*arguments, kept=losses):
-            terms = supervised(*arguments)
-            kept.append(float(terms["loss"]))
-            return terms
-
-        Trainer(model, windows, recording, chosen, tmp_path / optimizer, "t").train()
-        assert losses[-1] < 0.1 * losses[0]
-        sizes[optimizer] = (tmp_path / optimizer / CHECKPOINT).stat().st_size
-    assert sizes["adafactor"] < 0.4 * sizes["adamw"]
-
-
 def test_curves_of_loss_rate_and_speed_stand_in_the_runs_folder(make_bundle, windows, tmp_path):
     Trainer(QAModel.from_pretrained(make_bundle()), windows, supervised, options(), tmp_path, "t").train()
     curves = EventAccumulator(str(tmp_path)).Reload()

@@ -179,18 +179,6 @@ def test_a_phone_that_is_unplugged_is_the_error_and_what_stays_is_said(measure, 
     assert f"{FOLDER} is still on {S}" in capsys.readouterr().err
 
 
-def test_a_full_phone(measure, bundle, binary):
-    full = "adb: error: failed to copy: remote No space left on device\n"
-    steps = put(bundle, binary)[:3]
-    with pytest.raises(DeviceError, match=r"adb failed: .*No space left"):
-        measure(DEVICES, *steps, (put(bundle, binary)[3][0], "", full, 1), CLEANED)
-
-
-def test_a_serial_that_is_not_there(measure):
-    with pytest.raises(DeviceError, match="--serial X: no such device"):
-        measure(DEVICES, serial="X")
-
-
 def test_inputs_are_refused_before_adb_is_called(make_bundle, binary, tmp_path):
     with pytest.raises(BundleError, match=r"python -m export\.tflite"):
         measure_on_phone(PhoneOptions(make_bundle(), binary))

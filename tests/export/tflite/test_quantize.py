@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from tflite_exports import LENGTHS
 
 from compress.scales import SHARES, least_squares_bounds
 from export.tflite.file import TFLiteFile
 from export.tflite.passes.compact import compact
 from export.tflite.quantize import quantize
-from export.tflite.structure import read_structure
 
 
 def rounded(weight, bounds, bits=4):
@@ -91,16 +89,3 @@ def test_int4_holds_the_integers_of_least_squared_error(bare_tflite):
             bounds = least_squares_bounds(weight, 4)
             assert (stored.quantization.scale == bounds[:, 0] / 7).all()
             assert np.array_equal(integers, np.round(np.clip(weight, -bounds, bounds) / (bounds / 7)))
-
-
-def test_int4_leaves_the_given_model_and_stores_each_matrix_once(bare_tflite):
-    before = bytes(bare_tflite)
-    structure = read_structure(quantized(bare_tflite, "int4"))
-    assert bare_tflite == before
-    assert {table[1:] for table in structure.tables} == {("INT8", False)}
-    n_linear = structure.weight_types["FULLY_CONNECTED", "INT4", False] // len(LENGTHS)
-    assert structure.weight_types == {
-        ("FULLY_CONNECTED", "INT4", False): n_linear * len(LENGTHS),
-        ("EMBEDDING_LOOKUP", "INT8", False): 2 * len(LENGTHS),
-    }
-    assert structure.constant_bytes["INT4"] < 0.5 * (2_211_266 - 30_522 * 64)

@@ -97,6 +97,7 @@ def test_int4_is_int4_but_for_the_small_tables(exported_tflite):
     )
     assert bundle.manifest.embeddings == "int4"
     assert bundle.manifest.structure.quantized_share_of_bytes > 0.85
+    assert structure.constant_bytes["INT4"] < 0.5 * (2_211_266 - 30_522 * 64), "each matrix once"
 
 
 @pytest.mark.parametrize(("flag", "stored"), [("fp16", "FLOAT16"), ("int8-weights", "INT8")])

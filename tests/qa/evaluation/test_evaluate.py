@@ -9,16 +9,13 @@ from comparisons import copied, write_examples
 
 from qa.base import progress
 from qa.base.errors import OptionError
-from qa.base.files import file_sha256
-from qa.base.journal import Journal
-from qa.bundles.bundle import open_bundle
 from qa.data import datasets
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.evaluation import predict as prediction
 from qa.evaluation.errors import wrong_answers
-from qa.evaluation.predict import JOURNAL_ROW, evaluate_runtime, parts, predict, score
+from qa.evaluation.predict import evaluate_runtime, parts, predict, score
 from qa.reader import Reader
 from qa.runtime.runtimes import load_runtime, run_windows
 from qa.text.answers import Candidate
@@ -216,21 +213,3 @@ def test_a_threshold_of_ones_own_decides_what_is_answered(tiny_export, small_squ
     )
     with pytest.raises(OptionError, match="--null-threshold cannot be combined with --predictions"):
         EvaluateOptions(str(small_squad), predictions=out, null_threshold=2.0)
-
-
-def test_one_process_at_a_time_answers_into_a_file(make_bundle, small_squad, tmp_path):
-    config = EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "answers.json")
-    bundle = open_bundle(make_bundle())
-    run = {
-        "bundle": bundle.sha256,
-        "runtime": load_runtime(bundle).name,
-        "data": file_sha256(small_squad),
-        "most_windows": MOST_WINDOWS,
-        "row": JOURNAL_ROW,
-    }
-    other = Journal(config.out, run)
-    with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):
-        evaluate(config)
-    other.close()
-    evaluate(config)
-    assert len(json.loads(config.out.read_text())) == 24

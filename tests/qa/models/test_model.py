@@ -3,7 +3,7 @@
 import pytest
 import torch
 from tiny_models import SIZES
-from transformers import BertConfig, DistilBertConfig
+from transformers import BertConfig
 
 from qa.base.errors import BundleError, OptionError
 from qa.models.encoders import Encoder
@@ -17,13 +17,6 @@ def build(config, head):
     """On the meta device: shapes without memory."""
     with torch.device("meta"):
         return QAModel(Encoder(config), head)
-
-
-def test_published_parameter_counts():
-    assert sum(p.numel() for p in build_head("4l-gelu-skip", 768).parameters()) == 1_870_722
-    assert build(DistilBertConfig(), "linear").count_parameters().total == 66_364_418
-    assert build(DistilBertConfig(), "4l-gelu-skip").count_parameters().total == 68_233_602
-    assert build(BertConfig(), "4l-gelu-skip").count_parameters().total == 110_762_370
 
 
 def test_count_without_embeddings_leaves_out_the_lookup_tables():

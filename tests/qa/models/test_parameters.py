@@ -35,6 +35,7 @@ POOLER = {768: 768 * 768 + 768, 384: 384 * 384 + 384}
 PUBLISHED = {
     "bert-base-uncased": 109_482_240 - POOLER[768],
     "distilbert-base-uncased": 66_362_880,
+    "microsoft/mpnet-base": 108_895_872,
     "roberta-base": 124_645_632 - POOLER[768],
     "albert-base-v2": 11_683_584 - POOLER[768],
     "google/mobilebert-uncased": 24_581_888,

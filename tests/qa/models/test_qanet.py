@@ -6,12 +6,11 @@ import pytest
 import torch
 from tflite_exports import ROW_SCALES
 
-import export.tflite.exporter
+from export.options import TFLiteOptions
+from export.tflite.exporter import export
 from export.tflite.file import TFLiteFile
 from export.tflite.structure import read_structure
-from qa.models.encoders import Encoder
-from qa.models.model import QAModel
-from qa.models.standalone.qanet import ContextQueryAttention, QANetConfig, position_table
+from qa.models.standalone.qanet import ContextQueryAttention, position_table
 from qa.runtime.runtimes import load_runtime
 
 LENGTH = 128
@@ -50,25 +49,11 @@ def test_positions_by_hand():
     assert torch.allclose(table[2], wanted)
 
 
-def test_parameter_count_of_the_papers_size():
-    with torch.device("meta"):
-        counts = QAModel(Encoder(QANetConfig()), "qanet").count_parameters()
-    assert counts.without_embeddings == 1_563_650
-    assert counts.total - counts.without_embeddings == 30522 * 384 + 127 * 64
-
-
 @pytest.mark.usefixtures("converted_once")
 @pytest.mark.system  # tests of its ONNX files show the export of a model without an encoder
-@pytest.mark.parametrize("flag", ["int8", "fp32"])
-def test_tflite(make_whole_bundle, tmp_path, flag):
-    bundle = make_whole_bundle("qanet")
-    lengths = (128,) if flag == "int8" else None
-    exported = export.tflite.exporter.export(
-        export.tflite.exporter.TFLiteOptions(
-            model=bundle.path, out=tmp_path / "out", quantize=flag, lengths=lengths
-        )
-    )
+def test_tflite(make_whole_bundle, tmp_path):
+    options = TFLiteOptions(make_whole_bundle("qanet").path, tmp_path / "out", "int8")
+    exported = export(options)
     assert load_runtime(exported, 1).lengths == (128,), "not any length"
-    if flag == "int8":
-        types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
-        assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}
+    types = read_structure(TFLiteFile(exported.weights.read_bytes())).weight_types
+    assert {key[1:] for key in types if key != ROW_SCALES} == {("INT8", False)}

@@ -6,6 +6,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import torch
+
 from benchmarks.differences import read_f1
 from benchmarks.fit import FitOptions
 from benchmarks.measure.models import display_names
@@ -136,6 +138,7 @@ def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) 
     return (
         f"this takes about {minutes} minutes: an estimate for {len(windows):,} windows, {epochs:g} times, "
         f"from the time of {len(sample)} on this CPU"
+        + ("; its GPU trains faster" if torch.cuda.is_available() else "")
     )
 
 

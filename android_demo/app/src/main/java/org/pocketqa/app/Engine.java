@@ -167,7 +167,7 @@ final class Engine {
         if (state().phase != EngineState.Phase.READY) {
             return false;
         }
-        final AskJob current = new AskJob(progressReport());
+        final AskJob current = new AskJob(() -> listeners.changed());
         job = current;
         thread.run(
                 new Background.Task<T>() {
@@ -198,10 +198,6 @@ final class Engine {
                 });
         listeners.changed();
         return true;
-    }
-
-    private Runnable progressReport() {
-        return () -> listeners.changed();
     }
 
     /** Cancels the running work, if any. The engine is ready again when the model returns. */

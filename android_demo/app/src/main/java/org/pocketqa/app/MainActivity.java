@@ -156,7 +156,6 @@ public final class MainActivity extends Screen {
         }
     }
 
-    // the problem that the panel shows
     private void cancel() {
         if (app().engine.state().job != null) {
             app().engine.cancel();

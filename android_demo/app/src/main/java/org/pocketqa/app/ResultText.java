@@ -22,11 +22,17 @@ final class ResultText {
                 : context.getString(R.string.not_sure, result.text(0)) + "\n" + context.getString(R.string.reads_english);
     }
 
-    /** Returns a line about windows that were not read; empty if all were read. */
+    /** Returns lines about tokens of the question and windows that were not read; empty if all were read. */
     static String leftOut(Context context, Answers answers) {
-        return answers.windows == answers.windowsInText
-                ? ""
-                : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
+        String question =
+                answers.questionTokensRead == answers.questionTokens
+                        ? ""
+                        : context.getString(R.string.question_cut, answers.questionTokensRead, answers.questionTokens);
+        String text =
+                answers.windows == answers.windowsInText
+                        ? ""
+                        : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
+        return question + text;
     }
 
     /** Returns windows, milliseconds in total and per part, model, precision and threads. */

@@ -15,7 +15,7 @@ final class ResultText {
         return context.getString(words, score, 100 * result.probabilities[candidate]);
     }
 
-    /** Returns what to say below "no answer": the best candidate, and that the model reads English. */
+    /** Returns what to say below "no answer": the best candidate, and that the models of PocketQA read English. */
     static String declined(Context context, Result result) {
         return result.answers.candidates.isEmpty()
                 ? context.getString(R.string.no_words)

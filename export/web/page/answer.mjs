@@ -28,7 +28,7 @@ export function headline({ candidates, answered, noAnswer }, text) {
 }
 
 function likelihood({ candidates, scores, answered, noAnswer, calibrated }) {
-  if (!candidates.length) return "The text has no words.";
+  if (!candidates.length) return "The text has no span that can be an answer.";
   const share = percent(answered ? scores[0] : noAnswer);
   if (!calibrated) return `Softmax score of ${answered ? "this answer" : "no answer"}: ${share}`;
   return `Probability that ${answered ? "this is right" : "the text has no answer"}: ${share}`;

@@ -18,7 +18,7 @@ final class ResultText {
     /** Returns what to say below "no answer": the best candidate, and that the models of PocketQA read English. */
     static String declined(Context context, Result result) {
         return result.answers.candidates.isEmpty()
-                ? context.getString(R.string.no_words)
+                ? context.getString(R.string.no_span)
                 : context.getString(R.string.not_sure, result.text(0)) + "\n" + context.getString(R.string.reads_english);
     }
 

@@ -8,7 +8,7 @@ import java.util.Map;
 
 /** Answers of a model to one question, with the time of each part. */
 public final class Answers {
-    /** The answers: the one with the best span, then the others, most probable first; empty when the passage has no token. */
+    /** The answers: the one with the best span, then the others, most probable first; empty when no span of the passage can be an answer. */
     public final List<Candidate> candidates;
     /** The answer to give; null means "no answer in this text". */
     public final Candidate best;

@@ -342,6 +342,57 @@ def test_reading_a_long_pdf_can_be_stopped(page, tmp_path):
     assert page.run("document.querySelector('#passage').value") == before
 
 
+def clicked(page, selector, times):
+    """Click like a mouse; several clicks are those of a double click."""
+    x, y = page.run(
+        f"""(({{ left, top, width, height }}) => [left + width / 2, top + height / 2])(
+        document.querySelector('{selector}').getBoundingClientRect())"""
+    )
+    for n in range(1, times + 1):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=n)
+
+
+def test_enter_while_a_text_is_read_says_so_and_stops_nothing(page, tmp_path):
+    path = tmp_path / "long.pdf"
+    path.write_bytes(pdf_of(*[f"Page {n}." for n in range(3000)]))
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#working').textContent.startsWith('Reading page')")
+    page.run("document.querySelector('#question').focus()")
+    press(page, "Enter", 13)
+    assert text(page, "#problem") == "The text is still being read. Wait, or press Stop."
+    assert text(page, "#ask") == "Stop"
+    assert page.run("document.querySelector('#asked').children.length") == 0
+    wait(page, "document.querySelector('#passage').value.startsWith('Page 0.')")
+    assert page.run("document.querySelector('#problem').hidden")
+
+
+def test_a_double_click_asks_once(page):
+    fill(page, page.run("document.querySelector('#passage').value") * 20, "When will the table be delivered?")
+    clicked(page, "#ask", 2)
+    wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    assert text(page, "#best").startswith(ANSWER)
+
+
+def test_a_model_that_is_opened_meanwhile_leaves_the_text_that_is_read(page, page_model, tmp_path):
+    (tmp_path / "slow.txt").write_text("From a slow disk.")
+    page.run("""void (File.prototype.arrayBuffer = function () {
+        if (!this.name.endsWith("txt")) return new Response(this).arrayBuffer();
+        return new Promise((resolve) => { window.arrive = () => resolve(new Response(this).arrayBuffer()); });
+    })""")
+    page.choose_file("#text-file", tmp_path / "slow.txt")
+    wait(page, "Boolean(window.arrive)")
+    choose_model(page, page_model.weights)
+    page.run("window.arrive()")
+    wait(page, "document.querySelector('#passage').value === 'From a slow disk.'")
+    path = tmp_path / "long.pdf"
+    path.write_bytes(pdf_of(*[f"Page {n}." for n in range(3000)]))
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#working').textContent.startsWith('Reading page')")
+    page.choose_file("#model-file", page_model.weights)
+    wait(page, "document.querySelector('#passage').value.startsWith('Page 0.')")
+
+
 def spoiled_probe(source, out):
     """A copy of the file whose recorded logits are those of other tokens."""
     with zipfile.ZipFile(source) as archive:

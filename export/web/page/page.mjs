@@ -177,7 +177,7 @@ async function openFile(file) {
   if (String.fromCharCode(...head.subarray(4)) === MODEL_MAGIC || file.name.endsWith(".tflite")) {
     await openModel(() => file.arrayBuffer(), file.name);
   } else if (await isPdf(file)) {
-    if (own < latest) return;
+    if (own < latest || !mayReplace()) return;
     latest = own;
     clearAnswer();
     const text = await stoppable((say, signal) => pdfText(file, MOST_CHARACTERS, say, signal));
@@ -190,7 +190,7 @@ async function openFile(file) {
     const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
     if (own !== latest) return;
     if (!text.trim()) throw new Error(`${file.name} has no text. Choose another file, or paste its text.`);
-    setText(text);
+    if (mayReplace()) setText(text);
   }
 }
 

@@ -250,6 +250,7 @@ def test_a_text_leaves_a_typed_question_and_takes_a_suggested_one_along(page, tm
         ("Who wrote it?", "Who wrote it?"),
     ):
         fill(page, "A text.", typed)
+        page.run("window.confirm = () => true")
         page.choose_file("#text-file", tmp_path / "own.txt")
         wait(page, "document.querySelector('#passage').value === 'Ada wrote it.'")
         assert page.run("document.querySelector('#question').value") == left
@@ -263,6 +264,20 @@ def test_samples_replace_a_typed_text_on_consent_only_and_can_be_gone_through(pa
             list.dispatchEvent(new Event('change')); }})()""")
         assert (page.run("document.querySelector('#passage').value") != "A text that I typed.") == agreed
         assert page.run("document.querySelector('#samples').value") == (str(chosen) if agreed else "")
+
+
+@pytest.mark.parametrize("name", ["own.txt", "own.pdf"])
+def test_a_file_replaces_a_typed_text_on_consent_only(page, tmp_path, name):
+    (tmp_path / name).write_bytes(pdf_of("Ada wrote it.") if name.endswith("pdf") else b"Ada wrote it.")
+    for agreed, expected in ((False, "A text that I typed."), (True, "Ada wrote it.")):
+        fill(page, "A text that I typed.", "")
+        page.run(f"window.confirm = () => {{ window.asked = true; return {json.dumps(agreed)}; }}")
+        page.choose_file("#text-file", tmp_path / name)
+        wait(page, "window.asked")
+        page.run("window.asked = false")
+        wait(page, "document.querySelector('#working').hidden")
+        page.run("new Promise((resolve) => setTimeout(resolve, 300))")
+        assert page.run("document.querySelector('#passage').value") == expected
 
 
 def pdf_of_html(page, path, html):

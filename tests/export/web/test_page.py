@@ -542,6 +542,23 @@ def press(page, key, code):
         )
 
 
+# Whether the full stop of Hebrew words, in the last text of an element, is left of them.
+ENDS_LEFT = """(({lastChild: words}) => {
+    const left = (character) => { const range = new Range(), at = words.textContent.lastIndexOf(character);
+      range.setStart(words, at); range.setEnd(words, at + 1); return range.getBoundingClientRect().left; };
+    return left(".") < left("\u05e9"); })"""
+
+
+def test_each_paragraph_and_answer_has_its_own_direction(page):
+    hebrew = "\u05e9\u05dc\u05d5\u05dd."
+    fill(page, f"The key is under the mat.\nIt is cold today.\n{hebrew}", "Where is the key?")
+    assert "mat" in ask(page)
+    assert page.run(f"{ENDS_LEFT}(document.querySelector('#reading'))")
+    for selector in ("#best", "#asked span", "#asked span:last-child"):
+        page.run(f"document.querySelector('{selector}').textContent = '{hebrew}'")
+        assert page.run(f"{ENDS_LEFT}(document.querySelector('{selector}'))"), selector
+
+
 def test_a_keyboard_is_enough(page):
     page.run("document.querySelector('#question').focus()")
     press(page, "Enter", 13)

@@ -220,9 +220,13 @@ function offerModes() {
 }
 
 async function fetchShipped() {
-  const response = await fetch(SHIPPED);
-  if (!response.ok) throw new Error(`The model could not be loaded (${response.status}). Load the page again.`);
-  return response.arrayBuffer();
+  try {
+    const response = await fetch(SHIPPED);
+    if (!response.ok) throw new Error(response.status);
+    return await response.arrayBuffer();
+  } catch (error) {
+    throw new Error(`The model could not be loaded (${error.message}). Check the connection, and load the page again.`);
+  }
 }
 
 const openShipped = () => openModel(fetchShipped, null);

@@ -13,7 +13,7 @@ from chromium import chromium
 from package_faults import rewritten, with_settings
 from pdf_files import pdf_of
 from pypdf import PdfReader, PdfWriter
-from web_site import ask, choose_model, fill, opened, served, text, wait
+from web_site import Quiet, ask, choose_model, fill, opened, served, text, wait
 
 from export.web.publish import PDF_SCRIPTS, WebOptions, integrity, publish
 from qa import load
@@ -648,6 +648,16 @@ def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path)
         browser.run("document.querySelector('#suggestions button').click()")
         assert text(browser, "#problem") not in ("", failed)
         assert "No model" in text(browser, "#status")
+
+
+def test_without_a_connection_it_says_what_to_do(browser, folder, monkeypatch):
+    answer = Quiet.do_GET
+    monkeypatch.setattr(Quiet, "do_GET", lambda it: None if it.path == "/model.tflite" else answer(it))
+    with served(folder) as url:
+        opened(browser, url)
+        assert text(browser, "#problem") == (
+            "The model could not be loaded (Failed to fetch). Check the connection, and load the page again."
+        )
 
 
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):

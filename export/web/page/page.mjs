@@ -319,6 +319,7 @@ await trying(async () => {
   if (!opening && !shelf.answerer) await openShipped(); // else the user was faster
   const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
   const large = [SHIPPED, ...loaded.filter((name) => name.includes("/litert/wasm/"))];
-  const kept = keeping && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);
-  element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
+  const kept = keeping === "yes" && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);
+  const missing = keeping === "late" ? "Load it once more to use it offline." : "This browser does not keep it for offline use.";
+  element("offline").textContent = kept ? "It works offline from now on." : missing;
 });

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import threading
 import zipfile
 
 import pytest
@@ -13,7 +14,7 @@ from chromium import chromium
 from package_faults import rewritten, with_settings
 from pdf_files import pdf_of
 from pypdf import PdfReader, PdfWriter
-from web_site import Quiet, ask, choose_model, fill, opened, served, text, wait
+from web_site import WAIT_S, Quiet, ask, choose_model, fill, opened, served, text, wait
 
 from export.web.publish import PDF_SCRIPTS, WebOptions, integrity, publish
 from qa import load
@@ -637,6 +638,28 @@ def test_a_host_that_lacks_a_file_is_not_waited_for(browser, folder, tmp_path):
         assert browser.run("performance.now()") < 8000
         assert ask(browser) == ANSWER
         wait(browser, "document.querySelector('#offline').textContent.includes('does not keep it')")
+
+
+def test_after_a_slow_first_visit_the_next_one_keeps_it(browser, folder, monkeypatch):
+    answer, arrived = Quiet.do_GET, threading.Event()
+
+    def slowly(request):
+        if request.path == "/licences.txt":
+            arrived.wait(WAIT_S)
+        answer(request)
+
+    monkeypatch.setattr(Quiet, "do_GET", slowly)
+    with served(folder) as url:
+        opened(browser, url)
+        assert ask(browser) == ANSWER
+        wait(
+            browser,
+            "document.querySelector('#offline').textContent === 'Load it once more to use it offline.'",
+        )
+        arrived.set()
+        wait(browser, "navigator.serviceWorker.ready")
+        opened(browser, url)
+        wait(browser, "document.querySelector('#offline').textContent.includes('works offline')")
 
 
 def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path):

@@ -17,7 +17,9 @@ def words(text):
     return re.sub(r"%\d\$d|\$\{\w+\}", "#", text).replace("\\n", "").replace("\\'", "'")
 
 
-@pytest.mark.parametrize("name", ["question_missing", "no_answer", "no_span", "question_cut", "reads_english"])
+@pytest.mark.parametrize(
+    "name", ["question_missing", "no_answer", "no_span", "question_cut", "reads_english"]
+)
 def test_a_sentence_of_the_app_is_on_the_page(name):
     (sentence,) = re.findall(rf'<string name="{name}">(.*?)</string>', STRINGS, re.DOTALL)
     assert words(sentence) in words(PAGE)

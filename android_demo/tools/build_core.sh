@@ -14,12 +14,13 @@ version=$(sed -nE "s/^version = '(.+)'/\1/p" core/build.gradle)
 }
 build=build/jars-of-core
 rm -rf $build
-mkdir -p $build/{classes,docs}
+mkdir -p $build/{classes,docs,legal/META-INF}
+cp ../LICENSE ../NOTICE $build/legal/META-INF
 sources=$(find core/src/main/java -name '*.java')
 javac --release 8 -encoding UTF-8 -Xlint:all,-options -Werror -d $build/classes $sources
 javadoc -quiet -encoding UTF-8 -Xdoclint:none -notimestamp -d $build/docs $sources
-jar --create --file "$build/core-$version.jar" -C $build/classes .
-jar --create --file "$build/core-$version-sources.jar" -C core/src/main/java .
-jar --create --file "$build/core-$version-javadoc.jar" -C $build/docs .
-rm -r $build/{classes,docs}
+jar --create --file "$build/core-$version.jar" -C $build/classes . -C $build/legal .
+jar --create --file "$build/core-$version-sources.jar" -C core/src/main/java . -C $build/legal .
+jar --create --file "$build/core-$version-javadoc.jar" -C $build/docs . -C $build/legal .
+rm -r $build/{classes,docs,legal}
 ls -1 $build

@@ -28,7 +28,7 @@ export function headline({ candidates, answered, noAnswer }, text) {
 }
 
 function likelihood({ candidates, scores, answered, noAnswer, calibrated }) {
-  if (!candidates.length) return "The text has no words.";
+  if (!candidates.length) return "The text has no span that can be an answer.";
   const share = percent(answered ? scores[0] : noAnswer);
   if (!calibrated) return `Softmax score of ${answered ? "this answer" : "no answer"}: ${share}`;
   return `Probability that ${answered ? "this is right" : "the text has no answer"}: ${share}`;
@@ -83,12 +83,22 @@ function mark({ start, end }, text, sure) {
   return marked;
 }
 
-function showMeasurements({ windows, windowsInText, tokenizeMs, inferenceMs }) {
-  const partly = windows < windowsInText;
-  element("windows").textContent = partly
-    ? `Read the ${windows} of ${windowsInText} windows that are most similar to the question.`
-    : "";
-  element("read-all").hidden = !partly;
+/** Return sentences about tokens of the question and windows of the text that were not read; none if all were. */
+export function leftOut({ questionTokensRead, questionTokens, windows, windowsInText }) {
+  const said = [];
+  if (questionTokensRead < questionTokens) {
+    said.push(`Read the first ${questionTokensRead} of ${questionTokens} tokens of the question. Shorten it.`);
+  }
+  if (windows < windowsInText) {
+    said.push(`Read the ${windows} of ${windowsInText} windows that are most similar to the question.`);
+  }
+  return said;
+}
+
+function showMeasurements(answer) {
+  const { windows, windowsInText, tokenizeMs, inferenceMs } = answer;
+  element("windows").textContent = leftOut(answer).join(" ");
+  element("read-all").hidden = windows === windowsInText;
   const read = windows === 1 ? "1 window" : `${windows} windows`;
   element("times").textContent = `${read} · tokenizing ${milliseconds(tokenizeMs)} · model ${milliseconds(inferenceMs)}`;
 }

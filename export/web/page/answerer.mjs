@@ -55,7 +55,8 @@ export class QuestionAnswerer {
     const nullThreshold = thresholdOf(this.settings, mode);
     const began = performance.now();
     const passageTokens = await this.#tokensOf(passage, progress);
-    const questionIds = this.tokenizer.encode(question).ids.slice(0, this.settings.maxQuestionLength);
+    const allQuestionIds = this.tokenizer.encode(question).ids;
+    const questionIds = allQuestionIds.slice(0, this.settings.maxQuestionLength);
     const all = makeWindows(questionIds.length, passageTokens.size, this.settings);
     const windows = readAll ? all : chooseWindows(questionIds, passageTokens, all);
     const tokenizeMs = performance.now() - began;
@@ -85,6 +86,9 @@ export class QuestionAnswerer {
       /** Probability that the text has no answer; if not calibrated, its softmax score. */
       noAnswer,
       nullScore: decoder.nullScore,
+      /** Less than `questionTokens` where the question was truncated. */
+      questionTokensRead: questionIds.length,
+      questionTokens: allQuestionIds.length,
       windows: windows.length,
       windowsInText: all.length,
       tokenizeMs,

@@ -14,6 +14,7 @@ const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
 const LARGEST_FILE = 1_000_000_000;
 const SHIPPED = "model.tflite";
 const NOT_READY = "No model is ready. Wait until it is loaded, or load the page again.";
+const BEING_READ = "The text is still being read. Wait, or press Stop.";
 const MODEL_MAGIC = "TFL3"; // at byte 4
 
 const passage = element("passage");
@@ -24,7 +25,8 @@ let unasked = false; // whether the text was typed and nothing was asked about i
 let stopping = null; // while a question is answered or a PDF is read: a function that stops it
 let asking = false; // while a question is answered
 let opening = false; // while a model is opened
-let texts = 0; // texts that were typed, chosen or opened: a slow file must not replace a later one
+let opened = 0; // texts and files that were typed, chosen or opened
+let latest = 0; // number of the last one that is a text: a slow file must not replace a later one
 
 /** Put a problem into words, or take the last one away. */
 function tell(problem) {
@@ -64,7 +66,7 @@ function setText(text) {
   }
   clearAnswer();
   edit();
-  texts++;
+  latest = ++opened;
   unasked = false;
   passage.value = text;
   const questions = SAMPLES.find((sample) => sample.text === text)?.questions ?? [];
@@ -138,16 +140,17 @@ async function stoppable(action) {
       stopping = null;
       working.hidden = true;
       element("busy").textContent = "";
+      if (element("problem").textContent === BEING_READ) tell(null);
       offerAsk();
     }
   }
 }
 
 async function ask(readAll = false) {
+  if (stopping) throw new Error(BEING_READ);
   if (!passage.value.trim()) throw new Error("There is no text yet. Paste one, open a file, or choose a sample.");
   if (!question.value.trim()) throw new Error("Type a question first.");
   if (passage.value.length > MOST_CHARACTERS) throw new Error("The text is longer than one million characters. Cut it.");
-  if (stopping) return;
   if (opening || !shelf.answerer) throw new Error(NOT_READY);
   clearAnswer();
   const text = passage.value;
@@ -168,28 +171,32 @@ async function ask(readAll = false) {
 }
 
 async function openFile(file) {
-  const own = ++texts;
+  const own = ++opened;
   if (file.size > LARGEST_FILE) throw new Error(`${file.name} is larger than 1 GB, so the page does not open it.`);
   const head = new Uint8Array(await file.slice(0, 8).arrayBuffer());
   if (String.fromCharCode(...head.subarray(4)) === MODEL_MAGIC || file.name.endsWith(".tflite")) {
     await openModel(() => file.arrayBuffer(), file.name);
   } else if (await isPdf(file)) {
+    if (own < latest || !mayReplace()) return;
+    latest = own;
     clearAnswer();
     const text = await stoppable((say, signal) => pdfText(file, MOST_CHARACTERS, say, signal));
-    if (text && own === texts) setText(text);
+    if (text && own === latest) setText(text);
   } else {
+    if (own < latest) return;
+    latest = own;
     if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
     const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
     const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
-    if (own !== texts) return;
+    if (own !== latest) return;
     if (!text.trim()) throw new Error(`${file.name} has no text. Choose another file, or paste its text.`);
-    setText(text);
+    if (mayReplace()) setText(text);
   }
 }
 
 async function openModel(read, from) {
   if (opening) throw new Error("Another model is being opened. Choose this one again when that is done.");
-  clearAnswer();
+  if (!stopping || asking) clearAnswer(); // else a PDF is being read: it needs no model
   edit();
   opening = true;
   offerAsk();
@@ -213,16 +220,24 @@ function offerModes() {
 }
 
 async function fetchShipped() {
-  const response = await fetch(SHIPPED);
-  if (!response.ok) throw new Error(`The model could not be loaded (${response.status}). Load the page again.`);
-  return response.arrayBuffer();
+  try {
+    const response = await fetch(SHIPPED);
+    if (!response.ok) throw new Error(response.status);
+    return await response.arrayBuffer();
+  } catch (error) {
+    throw new Error(`The model could not be loaded (${error.message}). Check the connection, and load the page again.`);
+  }
 }
 
 const openShipped = () => openModel(fetchShipped, null);
 
 function connect() {
   element("form").addEventListener("submit", (event) => {
-    event.preventDefault();
+    event.preventDefault(); // Enter in the question
+    trying(ask);
+  });
+  element("ask").addEventListener("click", ({ detail }) => {
+    if (detail > 1) return; // the second press of a double click: the button has changed under it
     if (stopping) {
       stopping();
       edit();
@@ -237,7 +252,7 @@ function connect() {
   });
   passage.addEventListener("input", () => {
     clearAnswer();
-    texts++;
+    latest = ++opened;
     unasked = passage.value.trim() !== "";
     element("suggestions").replaceChildren();
   });
@@ -304,6 +319,7 @@ await trying(async () => {
   if (!opening && !shelf.answerer) await openShipped(); // else the user was faster
   const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);
   const large = [SHIPPED, ...loaded.filter((name) => name.includes("/litert/wasm/"))];
-  const kept = keeping && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);
-  element("offline").textContent = kept ? "It works offline from now on." : "This browser does not keep it for offline use.";
+  const kept = keeping === "yes" && (await Promise.all(large.map((url) => caches.match(url)))).every(Boolean);
+  const missing = keeping === "late" ? "Load it once more to use it offline." : "This browser does not keep it for offline use.";
+  element("offline").textContent = kept ? "It works offline from now on." : missing;
 });

@@ -1,5 +1,6 @@
 """The core as a library: what docs/in-your-app.md shows is what is compiled and run."""
 
+import json
 import os
 import re
 import subprocess
@@ -19,6 +20,22 @@ PASSAGE = "Ada Lovelace wrote the first program in 1843. Her notes were printed 
 
 def test_the_page_shows_the_kotlin_file():
     assert textwrap.indent(KOTLIN.read_text(encoding="utf-8"), "    ") in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_page_shows_the_rules_for_r8():
+    rules = (ROOT / "android_demo/app/proguard-rules.pro").read_text(encoding="utf-8").splitlines()
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    assert [line for line in rules if "tensorflow" in line and f"    {line}" not in page] == []
+
+
+def test_the_page_names_the_version_of_litert_js_and_what_to_import_instead():
+    page = PAGE.read_text(encoding="utf-8")
+    wanted = json.loads((ROOT / "export/web/package.json").read_text(encoding="utf-8"))["dependencies"]
+    assert f"npm install @litertjs/core@{wanted['@litertjs/core']}`" in page
+    module = (ROOT / "export/web/page/litert.mjs").read_text(encoding="utf-8")
+    imported = re.findall(r'^import .* from "(.+)";', module, re.MULTILINE)
+    assert len(imported) == 2
+    assert [name for name in imported if f"instead of `{name}`" not in " ".join(page.split())] == []
 
 
 def test_the_pages_python_answers(capsys, monkeypatch):
@@ -67,3 +84,4 @@ def test_the_library_is_three_jars():
     for kind, ending in (("", ".class"), ("-sources", ".java"), ("-javadoc", ".html")):
         assert f"org/pocketqa/core/QuestionAnswerer{ending}" in names[kind]
         assert not any("tools" in name for name in names[kind])
+        assert {"META-INF/LICENSE", "META-INF/NOTICE"} <= names[kind]

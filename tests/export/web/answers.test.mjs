@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { leftOut } from "../../../export/web/page/answer.mjs";
 import { QuestionAnswerer } from "../../../export/web/page/answerer.mjs";
 import {
   answerProbabilities,
@@ -159,6 +160,20 @@ test("a model without these settings has no strict threshold of its own and no c
   await assert.rejects(new QuestionAnswerer(model, unused).ask("A text.", "Who?", { mode: "strict" }), /strict/);
   const wrongTemperature = { ...JSON.parse(golden("package/qa.json")).settings, calibration: { temperature: 0, offset: 1 } };
   assert.throws(() => readSettings(new Fields("row", wrongTemperature)), /temperature/);
+});
+
+test("tokens of a question that is too long are counted, and left out", async () => {
+  const logits = (signature, ids) => {
+    assert.equal(ids.indexOf(model.tokenizer.sepId), model.settings.maxQuestionLength + 1);
+    return { startLogits: new Float32Array(signature.length), endLogits: new Float32Array(signature.length) };
+  };
+  const most = model.settings.maxQuestionLength;
+  for (const n of [most, most + 3]) {
+    const answer = await new QuestionAnswerer(model, logits).ask("A text.", "who ".repeat(n));
+    assert.deepEqual([answer.questionTokensRead, answer.questionTokens], [most, n]);
+    const [line] = leftOut(answer);
+    assert.equal(line, n > most ? `Read the first ${most} of ${n} tokens of the question. Shorten it.` : undefined);
+  }
 });
 
 test("an empty passage has no answer, and progress may stop a question", async () => {

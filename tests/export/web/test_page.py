@@ -6,6 +6,7 @@ import io
 import json
 import os
 import shutil
+import threading
 import zipfile
 
 import pytest
@@ -13,7 +14,7 @@ from chromium import chromium
 from package_faults import rewritten, with_settings
 from pdf_files import pdf_of
 from pypdf import PdfReader, PdfWriter
-from web_site import ask, choose_model, fill, opened, served, text, wait
+from web_site import WAIT_S, Quiet, ask, choose_model, fill, opened, served, text, wait
 
 from export.web.publish import PDF_SCRIPTS, WebOptions, integrity, publish
 from qa import load
@@ -250,6 +251,7 @@ def test_a_text_leaves_a_typed_question_and_takes_a_suggested_one_along(page, tm
         ("Who wrote it?", "Who wrote it?"),
     ):
         fill(page, "A text.", typed)
+        page.run("window.confirm = () => true")
         page.choose_file("#text-file", tmp_path / "own.txt")
         wait(page, "document.querySelector('#passage').value === 'Ada wrote it.'")
         assert page.run("document.querySelector('#question').value") == left
@@ -263,6 +265,20 @@ def test_samples_replace_a_typed_text_on_consent_only_and_can_be_gone_through(pa
             list.dispatchEvent(new Event('change')); }})()""")
         assert (page.run("document.querySelector('#passage').value") != "A text that I typed.") == agreed
         assert page.run("document.querySelector('#samples').value") == (str(chosen) if agreed else "")
+
+
+@pytest.mark.parametrize("name", ["own.txt", "own.pdf"])
+def test_a_file_replaces_a_typed_text_on_consent_only(page, tmp_path, name):
+    (tmp_path / name).write_bytes(pdf_of("Ada wrote it.") if name.endswith("pdf") else b"Ada wrote it.")
+    for agreed, expected in ((False, "A text that I typed."), (True, "Ada wrote it.")):
+        fill(page, "A text that I typed.", "")
+        page.run(f"window.confirm = () => {{ window.asked = true; return {json.dumps(agreed)}; }}")
+        page.choose_file("#text-file", tmp_path / name)
+        wait(page, "window.asked")
+        page.run("window.asked = false")
+        wait(page, "document.querySelector('#working').hidden")
+        page.run("new Promise((resolve) => setTimeout(resolve, 300))")
+        assert page.run("document.querySelector('#passage').value") == expected
 
 
 def pdf_of_html(page, path, html):
@@ -340,6 +356,57 @@ def test_reading_a_long_pdf_can_be_stopped(page, tmp_path):
     wait(page, "document.querySelector('#ask').textContent === 'Ask'")
     assert page.run("document.querySelector('#working').hidden")
     assert page.run("document.querySelector('#passage').value") == before
+
+
+def clicked(page, selector, times):
+    """Click like a mouse; several clicks are those of a double click."""
+    x, y = page.run(
+        f"""(({{ left, top, width, height }}) => [left + width / 2, top + height / 2])(
+        document.querySelector('{selector}').getBoundingClientRect())"""
+    )
+    for n in range(1, times + 1):
+        for kind in ("mousePressed", "mouseReleased"):
+            page.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=n)
+
+
+def test_enter_while_a_text_is_read_says_so_and_stops_nothing(page, tmp_path):
+    path = tmp_path / "long.pdf"
+    path.write_bytes(pdf_of(*[f"Page {n}." for n in range(3000)]))
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#working').textContent.startsWith('Reading page')")
+    page.run("document.querySelector('#question').focus()")
+    press(page, "Enter", 13)
+    assert text(page, "#problem") == "The text is still being read. Wait, or press Stop."
+    assert text(page, "#ask") == "Stop"
+    assert page.run("document.querySelector('#asked').children.length") == 0
+    wait(page, "document.querySelector('#passage').value.startsWith('Page 0.')")
+    assert page.run("document.querySelector('#problem').hidden")
+
+
+def test_a_double_click_asks_once(page):
+    fill(page, page.run("document.querySelector('#passage').value") * 20, "When will the table be delivered?")
+    clicked(page, "#ask", 2)
+    wait(page, "document.querySelector('#ask').textContent === 'Ask'")
+    assert text(page, "#best").startswith(ANSWER)
+
+
+def test_a_model_that_is_opened_meanwhile_leaves_the_text_that_is_read(page, page_model, tmp_path):
+    (tmp_path / "slow.txt").write_text("From a slow disk.")
+    page.run("""void (File.prototype.arrayBuffer = function () {
+        if (!this.name.endsWith("txt")) return new Response(this).arrayBuffer();
+        return new Promise((resolve) => { window.arrive = () => resolve(new Response(this).arrayBuffer()); });
+    })""")
+    page.choose_file("#text-file", tmp_path / "slow.txt")
+    wait(page, "Boolean(window.arrive)")
+    choose_model(page, page_model.weights)
+    page.run("window.arrive()")
+    wait(page, "document.querySelector('#passage').value === 'From a slow disk.'")
+    path = tmp_path / "long.pdf"
+    path.write_bytes(pdf_of(*[f"Page {n}." for n in range(3000)]))
+    page.choose_file("#text-file", path)
+    wait(page, "document.querySelector('#working').textContent.startsWith('Reading page')")
+    page.choose_file("#model-file", page_model.weights)
+    wait(page, "document.querySelector('#passage').value.startsWith('Page 0.')")
 
 
 def spoiled_probe(source, out):
@@ -476,6 +543,23 @@ def press(page, key, code):
         )
 
 
+# Whether the full stop of Hebrew words, in the last text of an element, is left of them.
+ENDS_LEFT = """(({lastChild: words}) => {
+    const left = (character) => { const range = new Range(), at = words.textContent.lastIndexOf(character);
+      range.setStart(words, at); range.setEnd(words, at + 1); return range.getBoundingClientRect().left; };
+    return left(".") < left("\u05e9"); })"""
+
+
+def test_each_paragraph_and_answer_has_its_own_direction(page):
+    hebrew = "\u05e9\u05dc\u05d5\u05dd."
+    fill(page, f"The key is under the mat.\nIt is cold today.\n{hebrew}", "Where is the key?")
+    assert "mat" in ask(page)
+    assert page.run(f"{ENDS_LEFT}(document.querySelector('#reading'))")
+    for selector in ("#best", "#asked span", "#asked span:last-child"):
+        page.run(f"document.querySelector('{selector}').textContent = '{hebrew}'")
+        assert page.run(f"{ENDS_LEFT}(document.querySelector('{selector}'))"), selector
+
+
 def test_a_keyboard_is_enough(page):
     page.run("document.querySelector('#question').focus()")
     press(page, "Enter", 13)
@@ -556,6 +640,28 @@ def test_a_host_that_lacks_a_file_is_not_waited_for(browser, folder, tmp_path):
         wait(browser, "document.querySelector('#offline').textContent.includes('does not keep it')")
 
 
+def test_after_a_slow_first_visit_the_next_one_keeps_it(browser, folder, monkeypatch):
+    answer, arrived = Quiet.do_GET, threading.Event()
+
+    def slowly(request):
+        if request.path == "/licences.txt":
+            arrived.wait(WAIT_S)
+        answer(request)
+
+    monkeypatch.setattr(Quiet, "do_GET", slowly)
+    with served(folder) as url:
+        opened(browser, url)
+        assert ask(browser) == ANSWER
+        wait(
+            browser,
+            "document.querySelector('#offline').textContent === 'Load it once more to use it offline.'",
+        )
+        arrived.set()
+        wait(browser, "navigator.serviceWorker.ready")
+        opened(browser, url)
+        wait(browser, "document.querySelector('#offline').textContent.includes('works offline')")
+
+
 def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "site")
     (copy / "model.tflite").unlink()
@@ -565,6 +671,16 @@ def test_without_a_model_a_suggested_question_says_so(browser, folder, tmp_path)
         browser.run("document.querySelector('#suggestions button').click()")
         assert text(browser, "#problem") not in ("", failed)
         assert "No model" in text(browser, "#status")
+
+
+def test_without_a_connection_it_says_what_to_do(browser, folder, monkeypatch):
+    answer = Quiet.do_GET
+    monkeypatch.setattr(Quiet, "do_GET", lambda it: None if it.path == "/model.tflite" else answer(it))
+    with served(folder) as url:
+        opened(browser, url)
+        assert text(browser, "#problem") == (
+            "The model could not be loaded (Failed to fetch). Check the connection, and load the page again."
+        )
 
 
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):

@@ -29,6 +29,7 @@ final class Engine {
     final Listeners listeners = new Listeners();
     private final Context context;
     private final Settings settings;
+    private final ModelFolders folders;
     private final Background thread = new Background("engine");
 
     // On the engine's thread only.
@@ -41,9 +42,10 @@ final class Engine {
     private AskJob job;
     private LoadProblem problem;
 
-    Engine(Context context, Settings settings) {
+    Engine(Context context, Settings settings, ModelFolders folders) {
         this.context = context;
         this.settings = settings;
+        this.folders = folders;
     }
 
     EngineState state() {
@@ -94,9 +96,12 @@ final class Engine {
     private LoadedModel open(StoredModel stored, int threads) throws IOException {
         boolean xnnpack = !settings.endedWithXnnpack(stored);
         settings.setLoading(stored, xnnpack);
+        LoadedModel fresh = null;
         try {
-            return LoadedModel.open(stored, threads, xnnpack, context.getResources());
+            fresh = LoadedModel.open(stored, threads, xnnpack, context.getResources());
+            return fresh;
         } finally {
+            folders.store().settle(stored, fresh != null);
             settings.loaded(stored);
         }
     }
@@ -162,7 +167,7 @@ final class Engine {
         if (state().phase != EngineState.Phase.READY) {
             return false;
         }
-        final AskJob current = new AskJob(progressReport());
+        final AskJob current = new AskJob(() -> listeners.changed());
         job = current;
         thread.run(
                 new Background.Task<T>() {
@@ -193,10 +198,6 @@ final class Engine {
                 });
         listeners.changed();
         return true;
-    }
-
-    private Runnable progressReport() {
-        return () -> listeners.changed();
     }
 
     /** Cancels the running work, if any. The engine is ready again when the model returns. */

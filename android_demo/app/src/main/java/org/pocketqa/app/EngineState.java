@@ -1,5 +1,7 @@
 package org.pocketqa.app;
 
+import org.pocketqa.core.StoredModel;
+
 /** State of the engine at one moment. */
 final class EngineState {
     /** Exactly one of these holds; each can have a problem in addition. */
@@ -26,5 +28,10 @@ final class EngineState {
         this.job = job;
         this.problem = problem;
         phase = loading != null ? Phase.LOADING : job != null ? Phase.WORKING : model != null ? Phase.READY : Phase.NO_MODEL;
+    }
+
+    /** Tests whether this version of the file is the model in use. */
+    boolean uses(StoredModel stored) {
+        return model != null && model.stored.file.equals(stored.file) && model.stored.version.equals(stored.version);
     }
 }

@@ -21,8 +21,6 @@ import org.pocketqa.core.Mode;
 /** Main screen: passage, question and answer. Shows workspace and engine; its only own state is the typed question. */
 public final class MainActivity extends Screen {
     private static final int MOST_QUESTION_LINES = 4;
-    private static final String PROCESS = "process";
-    private static final String ANSWER = "answer";
     private static final int[] THREADS = {1, 2, 4};
     private static final int[] THREAD_ITEMS = {R.id.threads_1, R.id.threads_2, R.id.threads_4};
     private static final Mode[] MODES = {Mode.ANSWERING, Mode.BALANCED, Mode.STRICT};
@@ -50,16 +48,7 @@ public final class MainActivity extends Screen {
         showPassage(); // before the list restores its position
         if (saved == null) {
             takeShared(getIntent());
-        } else if (!PocketQaApp.PROCESS.equals(saved.getString(PROCESS))) { // a rotation loses nothing
-            app().workspace.restore(saved.getString(ANSWER));
         }
-    }
-
-    @Override
-    protected void onSaveInstanceState(Bundle saved) {
-        super.onSaveInstanceState(saved);
-        saved.putString(PROCESS, PocketQaApp.PROCESS);
-        saved.putString(ANSWER, app().workspace.saved());
     }
 
     private void prepareQuestion() {
@@ -156,7 +145,6 @@ public final class MainActivity extends Screen {
         }
     }
 
-    // the problem that the panel shows
     private void cancel() {
         if (app().engine.state().job != null) {
             app().engine.cancel();

@@ -32,7 +32,7 @@ final class ModelRow {
     }
 
     void show(EngineState state, boolean plain) {
-        boolean used = state.model != null && state.model.stored.file.equals(model.file);
+        boolean used = state.uses(model);
         boolean free = state.phase != EngineState.Phase.LOADING;
         choose.setChecked(used); // also resets the mark that a tap sets at once
         choose.setEnabled(free);

@@ -201,8 +201,22 @@ final class ModelShelf {
         boolean replaces = used != null && used.stored.file.equals(model.file) || model.name.equals(engine.state().loading);
         if (replaces || model.name.equals(wanted) || engine.state().phase == EngineState.Phase.NO_MODEL) {
             use(model);
+        } else {
+            settle(model);
         }
         refresh();
+    }
+
+    // What is not loaded now replaces a model of its name at once: that one is not in use.
+    private void settle(StoredModel model) {
+        thread.run(
+                new Background.Task<Void>() {
+                    @Override
+                    Void work() {
+                        folders.store().settle(model, true);
+                        return null;
+                    }
+                });
     }
 
     /** Copies a picked file and uses it. Shows a message while another file is being copied. */
@@ -231,17 +245,11 @@ final class ModelShelf {
     /** Uses the model of this file name, now or as soon as it arrives. */
     void want(String name) {
         for (StoredModel model : models) {
-            if (model.name.equals(name) && !inUse(model)) {
+            if (model.name.equals(name) && !engine.state().uses(model)) {
                 use(model);
             }
         }
         wanted = name; // after use(), which forgets it: a newer file of this name may be on its way
-    }
-
-    /** Tests whether this version of the file is the model in use. */
-    boolean inUse(StoredModel model) {
-        ModelInfo used = engine.state().model;
-        return used != null && used.stored.file.equals(model.file) && used.stored.version.equals(model.version);
     }
 
     /** Tests whether both lists have the same files in the same versions. */

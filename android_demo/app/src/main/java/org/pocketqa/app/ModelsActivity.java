@@ -164,7 +164,7 @@ public final class ModelsActivity extends Screen {
     }
 
     private void choose(StoredModel model) {
-        if (!app().shelf.inUse(model)) {
+        if (!app().engine.state().uses(model)) {
             app().shelf.use(model);
         }
     }

@@ -27,7 +27,7 @@ public final class PocketQaApp extends Application {
         super.onCreate();
         settings = new Settings(this);
         folders = new ModelFolders(this);
-        engine = new Engine(this, settings);
+        engine = new Engine(this, settings, folders);
         workspace = new Workspace(this, engine, settings);
         passages = new PassageLoader(this, workspace);
         copier = new ModelCopier(this, folders, engine);

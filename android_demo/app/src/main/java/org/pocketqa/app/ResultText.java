@@ -15,18 +15,24 @@ final class ResultText {
         return context.getString(words, score, 100 * result.probabilities[candidate]);
     }
 
-    /** Returns what to say below "no answer": the best candidate, and that the model reads English. */
+    /** Returns what to say below "no answer": the best candidate, and that the models of PocketQA read English. */
     static String declined(Context context, Result result) {
         return result.answers.candidates.isEmpty()
-                ? context.getString(R.string.no_words)
+                ? context.getString(R.string.no_span)
                 : context.getString(R.string.not_sure, result.text(0)) + "\n" + context.getString(R.string.reads_english);
     }
 
-    /** Returns a line about windows that were not read; empty if all were read. */
+    /** Returns lines about tokens of the question and windows that were not read; empty if all were read. */
     static String leftOut(Context context, Answers answers) {
-        return answers.windows == answers.windowsInText
-                ? ""
-                : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
+        String question =
+                answers.questionTokensRead == answers.questionTokens
+                        ? ""
+                        : context.getString(R.string.question_cut, answers.questionTokensRead, answers.questionTokens);
+        String text =
+                answers.windows == answers.windowsInText
+                        ? ""
+                        : context.getString(R.string.left_out, answers.windows, answers.windowsInText);
+        return question + text;
     }
 
     /** Returns windows, milliseconds in total and per part, model, precision and threads. */

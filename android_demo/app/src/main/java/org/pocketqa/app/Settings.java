@@ -5,7 +5,7 @@ import android.content.SharedPreferences;
 import org.pocketqa.core.Mode;
 import org.pocketqa.core.StoredModel;
 
-/** Stored settings: the chosen model, mode and number of threads, and the file on which the app ended. */
+/** Stored settings: the chosen model, mode and number of threads, the file on which the app ended, and the last answer. */
 final class Settings {
     /** File that was being loaded when the app ended, for example by a fault in native code. */
     static final class Ended {
@@ -32,6 +32,7 @@ final class Settings {
     private static final String REFUSED = "refused/";
     private static final String READ_ALL = "read_all";
     private static final String MODE = "mode";
+    private static final String ANSWER = "answer";
     private static final String BUNDLED_TAKEN = "bundled_taken";
     private static final String BUNDLED_SHA256 = "bundled_sha256";
     private static final String BUNDLED_NAME = "bundled_name";
@@ -157,6 +158,15 @@ final class Settings {
 
     void setMode(Mode mode) {
         preferences.edit().putString(MODE, mode.name()).apply();
+    }
+
+    /** Returns the answer shown last, as `Workspace` wrote it; null without one. */
+    String answer() {
+        return preferences.getString(ANSWER, null);
+    }
+
+    void setAnswer(String answer) {
+        preferences.edit().putString(ANSWER, answer).apply();
     }
 
     /** Tests whether the bundled model of this installation was imported or left out. */

@@ -28,6 +28,7 @@ final class Workspace {
         this.context = context;
         this.engine = engine;
         this.settings = settings;
+        waiting = settings.answer();
     }
 
     /** Returns the passage; null until the first one is read. */
@@ -106,32 +107,21 @@ final class Workspace {
             return false;
         }
         notice = null;
-        waiting = null;
         clearResult();
         listeners.changed();
         return true;
     }
 
-    /** Returns the answer as text, for `restore` in a later process; null without an answer. */
-    String saved() {
-        if (result == null) {
-            return waiting;
-        }
+    // The process may end at any time in the background, so an answer is stored when it arrives.
+    private void store() {
         Map<String, Object> json = result.json();
         json.put("shown", shown);
-        return Json.write(json);
+        settings.setAnswer(Json.write(json));
     }
 
-    /** Takes the answer of an earlier process. It is shown when its passage is read, unless there is a newer answer. */
-    void restore(String saved) {
-        if (result == null) {
-            waiting = saved;
-            showWaiting();
-        }
-    }
-
+    // The answer of an earlier process is shown with the first passage, if it is about that.
     private void showWaiting() {
-        if (waiting == null || passage == null) {
+        if (waiting == null) {
             return;
         }
         try {
@@ -152,6 +142,7 @@ final class Workspace {
         result = null;
         shown = NONE;
         unseen = false;
+        settings.setAnswer(null);
     }
 
     private Engine.Work<Result> asking(String question) {
@@ -187,6 +178,7 @@ final class Workspace {
     void show(int candidate) {
         shown = candidate;
         unseen = candidate != NONE;
+        store();
         listeners.changed();
     }
 }

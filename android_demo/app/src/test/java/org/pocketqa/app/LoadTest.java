@@ -1,11 +1,13 @@
 package org.pocketqa.app;
 
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
 import java.io.File;
 import java.io.IOException;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.junit.Rule;
@@ -89,6 +91,58 @@ public class LoadTest {
         }
         phone.start();
         assertEquals("the next start loads the old one", "small-fp32.tflite", phone.inUse());
+    }
+
+    @Test
+    public void aModelOfTheSameNameThatIsRefusedLeavesTheOldFile() throws IOException {
+        phone.startWith(MODEL);
+        String before = phone.model("small-fp32.tflite").sha256();
+        for (Map.Entry<String, Interpreter.Script> refusal : refusals().entrySet()) {
+            Interpreter.script = refusal.getValue();
+            phone.take("new.tflite", ModelBytes.changed());
+            assertTrue(phone.problem(), phone.problem().startsWith("small-fp32.tflite: " + refusal.getKey()));
+            Interpreter.script = new Interpreter.Script();
+            phone.look();
+            assertEquals(before, phone.model("small-fp32.tflite").sha256());
+            assertTrue("its row says so", phone.app.engine.state().uses(phone.model("small-fp32.tflite")));
+        }
+        phone.start();
+        assertEquals(before, phone.model("small-fp32.tflite").sha256());
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
+    }
+
+    @Test
+    public void whileAModelOfTheSameNameIsLoadedNoRowIsInUse() throws IOException {
+        phone.startWith(MODEL);
+        Held loading = new Held();
+        Interpreter.script =
+                new Interpreter.Script() {
+                    @Override
+                    public void opening(File file) {
+                        loading.here();
+                    }
+                };
+        phone.app.shelf.take(phone.document(ModelBytes.changed(), "new.tflite"));
+        phone.until(() -> phone.app.shelf.looks == 0 && phone.app.copier.job() == null && phone.app.engine.state().loading != null);
+        loading.thread();
+        assertFalse(phone.app.engine.state().uses(phone.model("small-fp32.tflite")));
+        loading.release();
+        phone.look();
+        assertTrue(phone.app.engine.state().uses(phone.model("small-fp32.tflite")));
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
+    }
+
+    @Test
+    public void aModelOfTheSameNameAsAnUnusedOneReplacesItAtOnce() throws IOException {
+        phone.startWith(MODEL);
+        phone.take("other.tflite", ModelBytes.named("other"));
+        phone.push("new.tflite", ModelBytes.changed());
+        phone.look();
+        phone.look(); // after the thread of the shelf
+        assertEquals(Arrays.asList("other-fp32.tflite", "small-fp32.tflite"), phone.privateFiles());
+        phone.start();
+        assertEquals(123456, phone.model("small-fp32.tflite").facts.parameters);
     }
 
     @Test

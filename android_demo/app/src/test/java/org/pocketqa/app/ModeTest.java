@@ -59,7 +59,7 @@ public class ModeTest {
         Result declined = ask(Mode.STRICT, "a z");
         assertEquals(Workspace.NONE, phone.app.workspace.shown());
         assertEquals("not_sure[z]\nreads_english", ResultText.declined(phone.app, declined));
-        assertEquals("no_words", ResultText.declined(phone.app, ask(Mode.STRICT, "\ufffd")));
+        assertEquals("no_span", ResultText.declined(phone.app, ask(Mode.STRICT, "\ufffd")));
     }
 
     @Test

@@ -36,7 +36,6 @@ final class Phone extends ExternalResource {
 
     FakePreferences preferences = new FakePreferences();
     PocketQaApp app;
-    String savedAnswer; // what Android kept of the main screen when it ended the process
     String codePath = "/data/app/1/base.apk"; // changes with each installation
 
     private final TemporaryFolder folder = new TemporaryFolder();
@@ -72,7 +71,9 @@ final class Phone extends ExternalResource {
     /** Starts the app; a second call simulates a new process. Returns when the app has loaded its first model. */
     PocketQaApp start() {
         if (app != null) {
+            FakePreferences left = preferences.copy(); // before the tasks that end here, which the next process does not see
             finish();
+            preferences = left;
         }
         Looper.prepareMainLooper();
         Interpreter.startProcess();
@@ -83,9 +84,6 @@ final class Phone extends ExternalResource {
         app.resolver = resolver;
         app.codePath = codePath;
         app.onCreate();
-        if (savedAnswer != null) {
-            app.workspace.restore(savedAnswer);
-        }
         until(() -> app.passages.bundled() != null);
         look();
         return app;

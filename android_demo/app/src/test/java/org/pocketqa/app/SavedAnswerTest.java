@@ -2,7 +2,6 @@ package org.pocketqa.app;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertNotNull;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertTrue;
@@ -14,7 +13,7 @@ import org.junit.Rule;
 import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
 
-/** The last answer after Android ended the process: it saves the main screen's state, and the passage is in a file. */
+/** The last answer after the process ended: it is in the settings, and the passage in a file. */
 public class SavedAnswerTest {
     private static final String TEXT = "a \"b\" c z \u00e9 \ud83d\ude00";
 
@@ -31,18 +30,12 @@ public class SavedAnswerTest {
         return phone.app.workspace.result();
     }
 
-    /** Ends the process as Android does, and starts the app and its main screen again. */
-    private void restart() {
-        phone.savedAnswer = phone.app.workspace.saved();
-        phone.start();
-    }
-
     @Test
     public void passageQuestionAnswerAndRunnersUpAreShownAgain() {
         assertEquals("z", phone.ask("b?"));
         Result before = result();
         phone.app.workspace.show(1);
-        restart();
+        phone.start();
         Result after = result();
         assertEquals(TEXT, phone.app.workspace.passage().text);
         assertSame(phone.app.workspace.passage(), after.passage);
@@ -63,54 +56,49 @@ public class SavedAnswerTest {
     @Test
     public void itOutlivesSeveralProcesses() {
         phone.ask("b");
-        restart();
-        restart();
+        phone.start();
+        phone.start();
         assertEquals("z", result().text(phone.app.workspace.shown()));
     }
 
     @Test
-    public void anAnswerThatWaitsForItsPassageIsSavedAgain() {
-        phone.ask("b");
-        String saved = phone.app.workspace.saved();
-        Workspace fresh = new Workspace(phone.app, phone.app.engine, phone.app.settings);
-        fresh.restore(saved);
-        assertNull(fresh.result());
-        assertEquals(saved, fresh.saved());
-        fresh.setPassage(phone.app.workspace.passage());
-        assertEquals(saved, fresh.saved());
-        assertNotNull(fresh.result());
+    public void anAnswerThatArrivesInTheBackgroundIsKept() {
+        assertTrue(phone.app.workspace.ask("b"));
+        assertNull("no answer yet", phone.app.settings.answer());
+        phone.until(() -> phone.app.engine.state().job == null); // no screen saves its state after this
+        phone.start();
+        assertEquals("b", result().question);
+        assertEquals("z", result().text(phone.app.workspace.shown()));
     }
 
     @Test
-    public void withoutAnAnswerNothingIsSaved() {
-        assertNull(phone.app.workspace.saved());
-        restart();
+    public void withoutAnAnswerNothingIsShown() {
+        phone.start();
         assertNull(result());
+        phone.ask("b");
+        assertTrue(phone.app.workspace.ask("c"));
+        phone.app.engine.cancel();
+        phone.until(() -> phone.app.engine.state().job == null);
+        phone.start();
+        assertNull("the answer to another question", result());
     }
 
     @Test
     public void anAnswerAboutAnotherTextIsDropped() {
         phone.ask("b");
-        phone.savedAnswer = phone.app.workspace.saved();
+        String answer = phone.app.settings.answer();
         phone.read(TEXT.replace('c', 'd'));
+        assertNull(phone.app.settings.answer());
+        phone.app.settings.setAnswer(answer); // as if the process ended before the new text was stored
         phone.start();
         assertNull(result());
-        assertNull(phone.app.workspace.saved());
+        assertNull(phone.app.settings.answer());
     }
 
     @Test
-    public void aNewerAnswerOrQuestionIsKept() {
+    public void aDamagedAnswerIsDropped() {
         phone.ask("b");
-        String saved = phone.app.workspace.saved();
-        phone.ask("c");
-        phone.app.workspace.restore(saved);
-        assertEquals("c", result().question);
-    }
-
-    @Test
-    public void aDamagedStateIsDropped() {
-        phone.ask("b");
-        phone.savedAnswer = phone.app.workspace.saved().replace("\"question\"", "\"quest\"");
+        phone.app.settings.setAnswer(phone.app.settings.answer().replace("\"question\"", "\"quest\""));
         phone.start();
         assertNull(result());
         assertEquals(1, Log.LOGGED.size());

@@ -12,8 +12,11 @@ import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
 import org.junit.Rule;
 import org.junit.Test;
 import org.pocketqa.core.ModelBytes;
@@ -26,8 +29,8 @@ public class StartTest {
     @Rule public final Phone phone = new Phone();
 
     /** Returns the preferences while a file is being opened: the state if native code ends the process there. */
-    private final class Crash extends Interpreter.Script {
-        private volatile FakePreferences left;
+    private class Crash extends Interpreter.Script {
+        volatile FakePreferences left;
 
         @Override
         public void opening(File file) {
@@ -100,6 +103,38 @@ public class StartTest {
         phone.start();
         assertEquals("small-fp32.tflite", phone.inUse());
         assertNull("told only once", phone.problem());
+    }
+
+    @Test
+    public void afterACrashOnAModelOfTheSameNameTheOldOneIsLoaded() throws IOException {
+        phone.startWith(MODEL);
+        String before = phone.model("small-fp32.tflite").sha256();
+        Map<String, byte[]> files = new HashMap<>();
+        Crash crash =
+                new Crash() {
+                    @Override
+                    public void opening(File file) {
+                        super.opening(file);
+                        try {
+                            for (String name : phone.privateFiles()) {
+                                files.put(name, Files.readAllBytes(phone.privateFile("models/" + name).toPath()));
+                            }
+                        } catch (IOException unexpected) {
+                            throw new AssertionError(unexpected);
+                        }
+                    }
+                };
+        Interpreter.script = crash;
+        phone.take("new.tflite", ModelBytes.changed());
+        Interpreter.script = new Interpreter.Script();
+        for (Map.Entry<String, byte[]> file : files.entrySet()) { // as the crash left them
+            Files.write(phone.privateFile("models/" + file.getKey()).toPath(), file.getValue());
+        }
+        restart(crash.left);
+        assertEquals(before, phone.model("small-fp32.tflite").sha256());
+        assertEquals("small-fp32.tflite", phone.inUse());
+        assertEquals("small-fp32.tflite: fault_ended", phone.problem());
+        assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
     }
 
     @Test

@@ -66,6 +66,17 @@ public class TextsTest {
     }
 
     @Test
+    public void ofALongQuestionItIsSaidWhatWasLeftOut() {
+        int most = 4; // max_question_length of the model
+        phone.read("a b z");
+        phone.ask(letters(most));
+        assertEquals("", ResultText.leftOut(phone.app, phone.app.workspace.result().answers));
+        phone.ask(letters(most + 3));
+        String measured = ResultText.measurements(phone.app, phone.app.workspace.result());
+        assertTrue(measured, measured.startsWith("question_cut[" + most + ", " + (most + 3) + "]measurements["));
+    }
+
+    @Test
     public void ofALongTextItIsSaidWhatWasLeftOut() {
         phone.read("a b c");
         phone.ask("b");

@@ -8,13 +8,17 @@ import java.util.Map;
 
 /** Answers of a model to one question, with the time of each part. */
 public final class Answers {
-    /** The answers: the one with the best span, then the others, most probable first; empty when the passage has no token. */
+    /** The answers: the one with the best span, then the others, most probable first; empty when no span of the passage can be an answer. */
     public final List<Candidate> candidates;
     /** The answer to give; null means "no answer in this text". */
     public final Candidate best;
     /** Smallest start[CLS] + end[CLS] over the windows. A larger null score means "no answer" is more likely. */
     public final double nullScore;
 
+    /** Number of tokens of the question that were read. */
+    public final int questionTokensRead;
+    /** Number of tokens of the question; larger than `questionTokensRead` when it was truncated. */
+    public final int questionTokens;
     /** Number of windows that were read. */
     public final int windows;
     /** Number of windows of the text; larger than `windows` when some were left out. */
@@ -32,6 +36,8 @@ public final class Answers {
             double nullScore,
             Double nullThreshold,
             Calibration calibration,
+            int questionTokensRead,
+            int questionTokens,
             int windows,
             int windowsInText,
             long tokenizeNanos,
@@ -42,6 +48,8 @@ public final class Answers {
         this.nullThreshold = nullThreshold;
         this.calibration = calibration;
         this.best = answered(candidates, nullScore, nullThreshold) ? candidates.get(0) : null;
+        this.questionTokensRead = questionTokensRead;
+        this.questionTokens = questionTokens;
         this.windows = windows;
         this.windowsInText = windowsInText;
         this.tokenizeNanos = tokenizeNanos;
@@ -69,6 +77,8 @@ public final class Answers {
         json.put("null_score", Double.isInfinite(nullScore) ? null : nullScore); // no window: JSON has no infinity
         json.put("null_threshold", nullThreshold);
         json.put("calibration", calibration == null ? null : calibration.json());
+        json.put("question_tokens_read", questionTokensRead);
+        json.put("question_tokens", questionTokens);
         json.put("windows", windows);
         json.put("windows_in_text", windowsInText);
         json.put("tokenize_ns", tokenizeNanos);
@@ -98,6 +108,8 @@ public final class Answers {
                 json.isNull("null_score") ? Double.POSITIVE_INFINITY : json.number("null_score"),
                 json.isNull("null_threshold") ? null : json.number("null_threshold"),
                 json.isNull("calibration") ? null : new Calibration(json.object("calibration")),
+                (int) json.count("question_tokens_read"),
+                (int) json.count("question_tokens"),
                 (int) json.count("windows"),
                 (int) json.count("windows_in_text"),
                 json.count("tokenize_ns"),

@@ -13,6 +13,7 @@ import java.util.List;
 public final class ModelStore {
     public static final String EXTENSION = ".tflite";
     private static final String UNFINISHED = ".unfinished";
+    private static final String BEFORE = ".before"; // a model whose successor was not loaded yet
     private static final int BLOCK = 1 << 16;
     private static final long MOST_BYTES = 1000 * 1000 * 1000;
     private static final long BYTES_LEFT_FREE = 200 * 1000 * 1000; // for the system and other apps
@@ -21,12 +22,16 @@ public final class ModelStore {
     private final List<File> inboxes;
     private volatile List<StoredModel> listed = new ArrayList<StoredModel>();
 
-    /** Removes unfinished copies; so an app creates one store only. */
+    /** Removes unfinished copies and replacements; so an app creates one store only. */
     public ModelStore(File folder, List<File> inboxes) {
         this.folder = folder;
         this.inboxes = inboxes;
         for (File left : files(folder, UNFINISHED)) { // an interrupted copy
             discard(left);
+        }
+        for (File before : files(folder, BEFORE)) { // the app ended before it had loaded the new model
+            String name = before.getName();
+            before.renameTo(new File(folder, name.substring(0, name.length() - BEFORE.length())));
         }
     }
 
@@ -158,13 +163,40 @@ public final class ModelStore {
         return new StoredModel(received);
     }
 
-    /** Renames a received file after its package; replaces a model of that name. */
-    public StoredModel keep(File received) throws IOException {
+    /**
+     * Renames a received file after its package. Call `settle` afterwards: until then a model of that name stays under another one.
+     */
+    public synchronized StoredModel keep(File received) throws IOException {
         File file = new File(folder, ModelFacts.read(received).fileName());
+        File before = before(file);
+        boolean moved = !before.exists() && file.renameTo(before); // else the file is a replacement that was not loaded yet
         if (!received.renameTo(file)) {
+            if (moved) {
+                before.renameTo(file);
+            }
             throw new IOException("The model cannot be stored as " + file.getName() + ". Free some space and try again.");
         }
         return new StoredModel(file);
+    }
+
+    /**
+     * Ends a replacement. A good model replaces the one before; otherwise that one comes back. Does nothing if there was none, or if
+     * a later copy replaced this model.
+     */
+    public synchronized void settle(StoredModel model, boolean good) {
+        if (!model.version.equals(StoredModel.version(model.file))) {
+            return;
+        }
+        File before = before(model.file);
+        if (good) {
+            before.delete();
+        } else {
+            before.renameTo(model.file);
+        }
+    }
+
+    private static File before(File file) {
+        return new File(file.getPath() + BEFORE);
     }
 
     /** Deletes a received file. If this fails, the next start deletes it. */
@@ -173,7 +205,8 @@ public final class ModelStore {
     }
 
     /** Deletes a model. */
-    public void delete(StoredModel model) throws IOException {
+    public synchronized void delete(StoredModel model) throws IOException {
+        before(model.file).delete(); // else the next start would bring it back
         if (!model.file.delete() && model.file.exists()) {
             throw new IOException(model.name + " cannot be deleted.");
         }

@@ -80,6 +80,8 @@ public final class QuestionAnswerer {
                 nullScore,
                 nullThreshold,
                 settings.calibration,
+                questionSize,
+                questionTokens.size(),
                 windows.size(),
                 all.size(),
                 tokenizeNanos,

@@ -30,7 +30,8 @@ public class CalibrationTest {
             }
             double nullScore = (Double) row.get("null_score");
             for (Mode mode : Mode.values()) {
-                Answers answers = new Answers(candidates, nullScore, settings.threshold(mode), settings.calibration, 1, 1, 0, 0, 0);
+                Double threshold = settings.threshold(mode);
+                Answers answers = new Answers(candidates, nullScore, threshold, settings.calibration, 1, 1, 1, 1, 0, 0, 0);
                 Map<?, ?> wanted = (Map<?, ?>) ((Map<?, ?>) row.get("modes")).get(mode.name().toLowerCase(Locale.ROOT));
                 assertEquals(row.toString(), wanted.get("answered"), answers.best != null);
                 assertArrayEquals(row.toString(), numbers((List<?>) wanted.get("probabilities")), answers.probabilities(), EXACT);

@@ -325,7 +325,7 @@ public class DecoderTest {
     }
 
     private static Answers answers(List<Candidate> candidates, double nullScore, Double threshold) {
-        return new Answers(candidates, nullScore, threshold, null, 1, 1, 0, 0, 0);
+        return new Answers(candidates, nullScore, threshold, null, 1, 1, 1, 1, 0, 0, 0);
     }
 
     /** Returns one window over a complete passage. */

@@ -55,6 +55,51 @@ public class ModelStoreTest {
     }
 
     @Test
+    public void theModelBeforeStaysUntilTheNewOneIsGood() throws IOException {
+        StoredModel old = stored(model);
+        String sha256 = old.sha256(); // of the file as it is now
+        store.settle(stored(scored("1")), false);
+        assertEquals(sha256, only().sha256());
+        assertEquals(old.version, only().version);
+        StoredModel first = stored(scored("1"));
+        StoredModel second = stored(scored("2.5")); // before the first was loaded
+        store.settle(first, true); // too late to count
+        store.settle(second, false);
+        assertEquals(sha256, only().sha256());
+        StoredModel good = stored(scored("1"));
+        store.settle(good, true);
+        store.settle(good, false); // loaded before, so nothing is left to bring back
+        assertEquals(good.version, only().version);
+        assertEquals("[small-fp32.tflite]", Arrays.toString(internal.list()));
+    }
+
+    @Test
+    public void aModelThatWasNotLoadedWhenTheAppEndedIsTakenBackAtTheNextStart() throws IOException {
+        StoredModel old = stored(model);
+        String sha256 = old.sha256(); // of the file as it is now
+        stored(scored("1"));
+        store = new ModelStore(internal, Arrays.asList(external));
+        assertEquals(sha256, only().sha256());
+        StoredModel deleted = stored(scored("1"));
+        store.delete(deleted);
+        assertNothingLeft();
+    }
+
+    private static byte[] scored(String f1) {
+        return ModelFiles.small().change(ModelFiles.INFO, "\"small\",", "\"small\", \"f1\": " + f1 + ",").bytes();
+    }
+
+    private StoredModel stored(byte[] content) throws IOException {
+        return store.keep(store.receive(new ByteArrayInputStream(content), QUIET));
+    }
+
+    private StoredModel only() {
+        List<StoredModel> models = store.list();
+        assertEquals(1, models.size());
+        return models.get(0);
+    }
+
+    @Test
     public void aNameBecomesAFileNameThatNoFileSystemOrShellMinds() throws IOException {
         assertEquals("etc_passwd-fp32.tflite", kept(named("/etc/passwd")));
         assertEquals("up-fp32.tflite", kept(named("../../up")));
@@ -66,8 +111,7 @@ public class ModelStoreTest {
 
     @Test
     public void f1IsReadWhereThePackageHasIt() throws IOException {
-        byte[] scored = ModelFiles.small().change(ModelFiles.INFO, "\"small\",", "\"small\", \"f1\": 74.35,").bytes();
-        kept(scored);
+        kept(scored("74.35"));
         assertEquals(74.35, store.list().get(0).facts.f1, 0);
     }
 
@@ -252,7 +296,7 @@ public class ModelStoreTest {
     }
 
     private String kept(byte[] content) throws IOException {
-        StoredModel kept = store.keep(store.receive(new ByteArrayInputStream(content), QUIET));
+        StoredModel kept = stored(content);
         assertEquals(internal, kept.file.getParentFile());
         assertTrue(kept.file.isFile());
         assertEquals(kept.name, kept.file.getName());

@@ -25,7 +25,7 @@ from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import open_model
-from qa.bundles.next_export import export_format
+from qa.bundles.next_export import can_train_rounded, export_format
 from qa.bundles.trained_on import overlap_line
 from qa.data.convert.report import Report, check_converted, write
 from qa.data.convert.rows import read_examples
@@ -52,8 +52,8 @@ def fit(options: FitOptions) -> None:
     parent = open_model(model, format="pytorch")
     # What a model of the user's gained is asked of that model, which may read another language than ours.
     baseline = shipped(ASKED) if options.model is None else parent.path
-    if export_format(parent) != "tflite":
-        raise UnsupportedExport(f"--model {model}: cannot be exported to TFLite; give another model")
+    if export_format(parent) != "tflite" or not can_train_rounded(parent):
+        raise UnsupportedExport(f"--model {model}: cannot be trained for a TFLite file; give another model")
     train, held_out = split(options)
     fitted = options.out / "fitted"
     if not fitted.exists():
@@ -133,7 +133,9 @@ def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) 
     run_windows(runtime, sample)
     seconds = (time.monotonic() - began) / len(sample)
     cost = TRAINING_COST[resolve_precision(AUTO)]
-    passes = cost * epochs * len(windows) + 2 * len(asked)  # two files answer what is held out
+    passes = cost * epochs * len(windows) + 3 * len(
+        asked
+    )  # two files answer what is held out, one for its card
     minutes = math.ceil(OTHER_MINUTES + passes * seconds / 60)
     return (
         f"this takes about {minutes} minutes: an estimate for {len(windows):,} windows, {epochs:g} times, "

@@ -17,9 +17,8 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError, first_few
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import Ancestor, StageRecord
+from qa.bundles.manifest import StageRecord
 from qa.bundles.next_export import say_next_export
-from qa.formats.registry import FORMATS
 
 if TYPE_CHECKING:
     from qa.models.model import QAModel
@@ -102,18 +101,19 @@ def pruned_by(bundle: Bundle) -> set[str]:
     return found
 
 
-def _started_from(stage: Ancestor) -> list[str]:
-    """Return the hash of the pre-trained weights that a stage began with: an encoder's or a checkpoint's."""
-    digests = [stage.encoder.sha256] if stage.encoder else []
-    return digests + ([stage.source.files[FORMATS["pytorch"].weights]] if stage.source else [])
-
-
 def have_other_origins(first: Bundle, second: Bundle) -> bool:
     """Return True where both record their encoders, and these and all ancestors differ."""
     lineages = [bundle.lineage() for bundle in (first, second)]
-    encoders = [{digest for stage in lineage for digest in _started_from(stage)} for lineage in lineages]
+    encoders = [{stage.encoder.sha256 for stage in lineage if stage.encoder} for lineage in lineages]
     stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
     return all(encoders) and encoders[0].isdisjoint(encoders[1]) and stages[0].isdisjoint(stages[1])
+
+
+def are_of_checkpoints(first: Bundle, second: Bundle) -> bool:
+    """Return True where one began with a checkpoint, of unknown origin, and they share no ancestor."""
+    lineages = [bundle.lineage() for bundle in (first, second)]
+    stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
+    return stages[0].isdisjoint(stages[1]) and any(s.source for lineage in lineages for s in lineage)
 
 
 def fresh_head_seeds(bundles: list[Bundle]) -> list[str]:
@@ -146,6 +146,9 @@ def average(options: AverageOptions) -> Bundle:
                 f"--models {second.path}: did not start from the weights of {first.path}; give models of one "
                 "encoder"
             )
+        if are_of_checkpoints(first, second):
+            pair = f"{first.path}, {second.path}"
+            print(f"{pair}: checkpoints do not say if they have one origin", file=sys.stderr)
         if pruned_by(first) != pruned_by(second):
             raise OptionError(
                 f"--models {second.path}: was not pruned together with {first.path}, so it may have other "

@@ -49,8 +49,8 @@ class Start:
     """Values that LoRA starts from."""
     teacher: Bundle | None = None
     """The bundle whose answers it learns, if any."""
-    encoder_of: Bundle | None = None
-    """The bundle whose encoder it has under a fresh head, if any."""
+    trained_on: TrainedOn | None = None
+    """What its encoder was trained on, where that is of a model that answered already."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,9 @@ class Making:
                 tensors = {name: tensor.cpu().contiguous() for name, tensor in adapter.items()}
                 write_whole(folder / ADAPTER, save(tensors, {"format": "pt"}))
 
+        trained_on = TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher)
+        if start.trained_on is not None:
+            trained_on |= start.trained_on
         data = msgspec.convert(data_reference(splits.train_file), FileReference)
         made = msgspec.structs.replace(made, training_data=data)
         record = StageRecord(
@@ -138,7 +141,7 @@ class Making:
             record,
             tokenizer=start.tokenizer,
             settings=keep_threshold(start.settings, start.parent, splits),
-            trained_on=TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher, start.encoder_of),
+            trained_on=trained_on,
             add_files=add_files,
             eval_data=splits.eval,
         )
@@ -221,5 +224,5 @@ def summary(bundle: Bundle) -> str:
     if scores := bundle.manifest.scores:
         on = f"{scores.total} questions of {scores.data.name}"
         line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
-        line = "; ".join(filter(None, [line, overlap_line(scores.train_overlap)]))
+        line = "; ".join(filter(None, [line, overlap_line(scores.train_overlap or 0)]))
     return line

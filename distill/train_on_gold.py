@@ -25,6 +25,7 @@ from qa.bundles.bundle import MANIFEST, Bundle, open_adapter
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
 from qa.bundles.next_export import can_be_pruned, say_next_export
+from qa.bundles.trained_on import TrainedOn
 from qa.data.origins import MINILM
 from qa.formats.registry import ADAPTER
 from qa.models.heads import DEFAULT_HEAD
@@ -111,9 +112,8 @@ def fresh_start(name: str, head: str, activation: str, settings: QASettings, see
     folder = find_encoder(name)
     model = QAModel(load_encoder(name, folder), head, activation, seed)
     encoder = encoder_reference(name, folder)
-    made = Made(encoder=encoder)
-    answering = open_model(name, format="pytorch") if answers_already(name) else None
-    return Start(model, folder, settings, None, encoder.all_files, made, encoder_of=answering)
+    before = TrainedOn.read(folder) if answers_already(name) else None  # a checkpoint has no record
+    return Start(model, folder, settings, None, encoder.all_files, Made(encoder=encoder), trained_on=before)
 
 
 def answers_already(name: str) -> bool:

@@ -42,8 +42,9 @@ class AskOptions:
     """Ask a model about texts of any length."""
 
     text: tyro.conf.Positional[tuple[str, ...]] = ()
-    """Files and folders with UTF-8 text, HTML or PDF; - for standard input. The last word is the question,
-    in quotes, unless a file of that name exists. Without a question, type them at the prompt."""
+    """Files and folders with text (UTF-8, or UTF-16 with a byte order mark), HTML or PDF; - for standard
+    input. The last word is the question, in quotes, unless a file of that name exists. Without a question,
+    type them at the prompt."""
     model: Path | None = None
     """Bundle of any format and precision, a phone's .tflite file, or a transformers checkpoint (folder or hub
     name); by default the student that comes with the project, in TFLite and int8."""

@@ -26,7 +26,7 @@ LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x
 # Byte order marks; the app and the page read the same.
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
-HTML_START = re.compile(rb"(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
+HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
@@ -156,11 +156,15 @@ def _document(source: str, raw: bytes) -> Document:
     if raw[4:8] == TFLITE_MAGIC:
         raise OptionError(f"{source}: is a model; give it with --model")
     mark = next((mark for mark in MARKS if raw.startswith(mark)), b"")
+    encoding = MARKS.get(mark, "utf-8")
     try:
-        text = raw[len(mark) :].decode(MARKS.get(mark, "utf-8"))
+        text = raw[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
-        raise OptionError(f"{source}: not UTF-8 text (byte {error.start}); convert it to UTF-8") from None
-    if HTML_NAME.search(source) or HTML_START.match(raw):
+        where = f"{encoding.upper()} text (byte {len(mark) + error.start})"
+        raise OptionError(f"{source}: not {where}; convert it to UTF-8") from None
+    if raw.startswith(codecs.BOM_UTF32_LE):
+        raise OptionError(f"{source}: is UTF-32 text; convert it to UTF-8")
+    if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText()
         try:
             page.feed(text)

@@ -44,7 +44,7 @@ class SplitOptions:
 def split(options: SplitOptions) -> tuple[Path, Path]:
     """Read, part and write; print both files. OptionError where a fifth is too few questions for a score."""
     path = resolve(options.file, "train")
-    examples = read_squad(path, unlabelled=True)
+    examples = read_squad(path)
     parts = write_parts(examples, options.out, source_reference(path))
     if parts is None:
         raise OptionError(f"{options.file}: {too_few(examples)}; add questions, or texts")

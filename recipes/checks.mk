@@ -25,14 +25,14 @@ endif
 
 # Other data or another bundle may have taken the place of one.
 # A bundle's manifest has the hashes of its files; a checkpoint of transformers has none.
-parts = $(or $(wildcard $1/manifest.json),$(wildcard $1/config.json $1/*.safetensors $1/*.bin))
-shipped = $(if $(filter embedded everyday,$1),$(wildcard qa/data/e*/*.gz))
-INPUTS := $(foreach name,$(DECIDING),$(foreach value,$($(name)),$(wildcard $(value)) $(call parts,$(value)) $(call shipped,$(value))))
+weights = $(or $(wildcard $1/manifest.json),$(wildcard $1/config.json $1/*.safetensors $1/*.bin))
+shipped = $(if $(filter embedded,$1),$(wildcard qa/data/excerpt/*.gz))$(if $(filter everyday,$1),$(wildcard qa/data/everyday/*.gz))
+INPUTS := $(foreach name,$(DECIDING),$(foreach value,$($(name)),$(wildcard $(value)) $(call weights,$(value)) $(call shipped,$(value))))
 CONTENTS := $(firstword $(shell for file in $(INPUTS); do test -d $$file || cat $$file; done | sha256sum))
 SETTINGS := $(strip $(foreach name,$(DECIDING),$(name)=$($(name)))) CONTENTS=$(CONTENTS)
 STORED := $(wildcard $(OUT)/settings.txt)
 # By rename, and once: a full disk or a kill must not leave a file that no run has the settings of.
-STORE = @mkdir -p $(OUT) && { test -e $(OUT)/settings.txt || { echo '$(subst ','\'',$(SETTINGS))' > $(OUT)/settings.$$$$ && mv $(OUT)/settings.$$$$ $(OUT)/settings.txt; }; }
+STORE = @mkdir -p $(OUT) && { test -e $(OUT)/settings.txt || { echo '$(subst ','\'',$(SETTINGS))' > $(OUT)/settings.$$$$ && command mv $(OUT)/settings.$$$$ $(OUT)/settings.txt; }; }
 ifneq ($(STORED),)
 ifneq ($(shell cat $(STORED)),$(SETTINGS))
 $(error $(RECIPE): $(OUT) was made with $(shell cat $(STORED)); give the same, or another OUT)

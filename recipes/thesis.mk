@@ -3,7 +3,7 @@
 #   make -f recipes/thesis.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/teacher-large
 #   make -f recipes/thesis.mk rows TRAIN=... DEV=... TEACHER=... SEEDS="0 1 2" QUESTIONS=130000
 #
-# Makes: in $(OUT) twelve students for each seed, which a teacher taught from the encoder and a fresh head; results of them
+# Makes: in $(OUT) a student for each head, configuration and seed, which a teacher taught from the encoder and a fresh head; results of them
 #   and of the teacher in rows.jsonl; for each configuration a table of the differences between its heads. By default the
 #   students are MiniLM-L6 and see an eighth of SQuAD 2.0; the thesis' are DistilBERT and see all.
 # Takes: an estimated six hours on two cores for each seed. A stopped run continues.
@@ -31,6 +31,10 @@ REQUIRED := TRAIN DEV TEACHER
 DATA := TRAIN DEV
 DECIDING := TRAIN DEV TEACHER QUESTIONS DEV_QUESTIONS ENCODER SHARE ALPHA
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
+
+ifneq ($(filter-out 1 2 3 4 5 6,$(CONFIGURATIONS)),)
+$(error $(RECIPE): CONFIGURATIONS=$(CONFIGURATIONS) has other numbers than 1 to 6)
+endif
 
 PASSES_1 := 3
 PASSES_2 := 4

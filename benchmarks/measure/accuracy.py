@@ -51,7 +51,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     model.accuracy = Accuracy(**run.common(model), **scores)
     for key, value in relations(run, model).items():
         setattr(model.accuracy, key, value)
-    if line := overlap_line(model.accuracy.train_overlap):
+    # What toolchains and other precisions made of a bundle was trained on the same.
+    if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
         note(f"{model.name}: {line}")
     if known is None or not run.is_shown(model, known) or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
@@ -75,13 +76,20 @@ def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None
 def _known(run: Run, model: ModelUnderTest) -> Accuracy | None:
     """Return the known scores; None where the answers kept, which intervals need, are gone or have others."""
     known = run.known(Accuracy, model)
+    return known if known is not None and has_answers_of(run, known) else None
+
+
+def has_answers_of(run: Run, known: Scores) -> bool:
+    """Return whether the answers kept are those of a known result.
+
+    Another runtime or machine may have answered since, into the same file.
+    """
     answers = None
     with suppress(SquadFormatError):
-        answers = _answers(run, model.sha256)
-    if known is None or answers is None:
-        return None
-    # Another runtime or machine may have answered since, into the same file.
-    return known if abs(exact_and_f1(run.examples, answers)[:, 1].mean() - known.f1) <= SAME_F1 else None
+        answers = _answers(run, known.bundle_sha256)
+    if answers is None:
+        return False
+    return bool(abs(exact_and_f1(run.examples, answers)[:, 1].mean() - known.f1) <= SAME_F1)
 
 
 def _relations_differ(now: Accuracy, then: Accuracy) -> bool:

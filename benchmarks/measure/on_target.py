@@ -20,6 +20,7 @@ from benchmarks.measure.accuracy import (
     answer_intervals,
     answers_path,
     exact_and_f1,
+    has_answers_of,
     load_answers,
     save_answers,
     score_fields,
@@ -82,7 +83,8 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         host = Host(worker.loaded["system"], here=False)
         model.runtime = worker.runtime
         run.machine = target.describe(host.machine)
-        if known := run.known(TargetAccuracy, model, n=len(run.examples)):
+        known = run.known(TargetAccuracy, model, n=len(run.examples))
+        if known is not None and has_answers_of(run, known):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
             result = msgspec.structs.replace(known, **comparison(run, model))
             if result != known or not run.is_shown(model, known):  # the baseline was measured later

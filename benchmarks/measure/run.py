@@ -128,8 +128,7 @@ class Run:
                 return True
             there = (result.target, result.data) == (known.target, known.data)
             same_file = result.bundle_sha256 == known.bundle_sha256
-            named = (result.model, result.toolchain, result.precision)
-            if not there or not (same_file or named == (model.name, known.toolchain, known.precision)):
+            if not there or not (same_file or result.model in (model.name, known.model)):
                 continue
             replaced = not same_file or result.runtime != known.runtime
             failed = isinstance(result, Failure) and result.threads is None  # else its scores stay

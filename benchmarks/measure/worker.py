@@ -146,7 +146,7 @@ class Server:
 
     def __init__(self) -> None:
         self.warm: set[tuple[int, ...]] = set()
-        """Lengths computed once; 0 where the model takes any."""
+        """Shapes (B, T) computed once."""
 
     def load(
         self,

@@ -44,8 +44,9 @@ def weighted_nodes(model: ModelProto) -> list[NodeProto]:
 
 def calibration_windows(bundle: Bundle, n: int) -> list[Window]:
     """Return `n` windows to measure ranges of activations on: of questions that the model holds out, in its
-    language, or of the shipped training excerpt."""
-    examples = read_held_out(bundle.path) or read_squad(resolve(EMBEDDED, "train"))
+    language, or of the shipped training excerpt where these are fewer."""
+    held_out = read_held_out(bundle.path)
+    examples = held_out if len(held_out) >= n else read_squad(resolve(EMBEDDED, "train"))
     chosen = [examples[i] for i in evenly(len(examples), n)]
     return make_windows(chosen, bundle.tokenizer, bundle.settings)[:n]
 

@@ -17,7 +17,6 @@ from qa.formats.package import Signature
 from qa.formats.tensors import INPUTS
 from qa.formats.tflite import signature_name
 from qa.models.model import QAModel
-from qa.models.mpnet import PrunableAttention
 
 
 class ExportModel(nn.Module):
@@ -60,8 +59,8 @@ def convert(model: QAModel, signatures: Sequence[Signature]) -> bytes:
     )
     model = copy.deepcopy(model)
     for module in model.modules():
-        if isinstance(module, PrunableAttention):
-            module.use_slices()
+        if callable(use_slices := getattr(module, "use_slices", None)):
+            use_slices()
     use_grouped_attention(model.encoder)
     multiply_types(model.encoder)
     any_length = signatures[-1].any_length

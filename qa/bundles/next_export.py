@@ -14,6 +14,11 @@ def export_format(bundle: Bundle) -> str:
     return "onnx" if _architecture(bundle).no_tflite else "tflite"
 
 
+def can_train_rounded(bundle: Bundle) -> bool:
+    """Return True where `compress.qat` can train the integers that a TFLite file will have."""
+    return not _architecture(bundle).no_qat
+
+
 def can_be_pruned(bundle: Bundle) -> bool:
     """Return True where a student can have some of the model's heads and neurons."""
     return _architecture(bundle).parts is not None

@@ -107,7 +107,7 @@ def read_squad(path: Path, *, unlabelled: bool = False) -> list[Example]:
                 )
             if example.is_impossible and _has_answers(entry):
                 overruled["with is_impossible true have answers"] += 1
-            elif not (example.answers or example.unlabelled) and _says_answerable(entry):
+            elif example.is_impossible and _says_answerable(entry):
                 overruled["with is_impossible false have no answer"] += 1
             seen.add(example.id)
             examples.append(example)
@@ -206,6 +206,7 @@ def _read_question(entry: object, title: str, context: str, where: str) -> Examp
         raise SquadFormatError(f"{where}: 'category' must be a text where there is one, got {category!r}")
     copy_of = None if entry.get("copy_of") is None else _id(entry, "copy_of", where)
     question = _text(entry, "question", where)
+    impossible |= not (answers or without_label)
     return Example(
         qid, title, context, question, tuple(answers), impossible, category, without_label, copy_of
     )

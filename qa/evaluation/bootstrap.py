@@ -86,6 +86,12 @@ def _mean_intervals(
     return of_means, [_interval(mean / means[baseline], ratios[:, k]) for k, mean in enumerate(means)]
 
 
+def numbered(articles: Sequence[str]) -> np.ndarray:
+    """Return the number (Q,) of each question's article; names in an array take the width of the longest."""
+    numbers = {name: number for number, name in enumerate(sorted(set(articles)))}
+    return np.array([numbers[name] for name in articles])
+
+
 def score_intervals(
     scores: np.ndarray, articles: Sequence[str], baseline: int | None = None
 ) -> tuple[list[Interval], list[Interval | None], Resampled]:
@@ -94,8 +100,8 @@ def score_intervals(
     Questions on one article are not independent, so whole articles are drawn. With fewer than MIN_ARTICLES an
     interval over them would mean little, and questions are drawn.
     """
-    names, index = np.unique(articles, return_inverse=True)
-    if len(names) < MIN_ARTICLES:
+    index = numbered(articles)
+    if index.max() + 1 < MIN_ARTICLES:
         return *intervals(scores, baseline), "questions"
     columns = [*scores.T, np.ones(len(scores))]
     sums = np.stack([np.bincount(index, weights=column) for column in columns], axis=1)  # (A, K + 1)

@@ -25,7 +25,7 @@ from qa.bundles.manifest import FileReference, Tuning
 from qa.data.datasets import data_reference
 from qa.data.metrics import gain_of_answering, has_answer
 from qa.data.squad import Example, read_squad, squad_json
-from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled
+from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled, numbered
 from qa.evaluation.calibration import equal_groups, fit_calibration
 from qa.evaluation.predict import answer_text, predict
 from qa.runtime.runtimes import Runtime, run_windows
@@ -183,9 +183,9 @@ def threshold_interval(judged: Judged, titles: Sequence[str]) -> tuple[tuple[flo
     Articles, by the `titles` of the questions, are drawn, or questions where there are fewer than
     MIN_ARTICLES articles.
     """
-    names, units = np.unique(titles, return_inverse=True)
+    units = numbered(titles)
     resampled: Resampled = "articles"
-    if len(names) < MIN_ARTICLES:
+    if units.max() + 1 < MIN_ARTICLES:
         units = np.arange(len(titles))
         resampled = "questions"
     n = int(units.max()) + 1

@@ -5,6 +5,7 @@ Checkpoints are encoders or question-answering models, from a local folder or th
 
 import importlib.metadata
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -144,7 +145,8 @@ def load_encoder(name: str, folder: Path | None = None) -> Encoder:
     encoder = _fresh_encoder(what, folder)
     tokenizer, types = check_encoder_tokenizer(what, folder)
     load_weights(what, folder, encoder)
-    if not types:
+    if not types and encoder.n_token_types > 1:
+        print(f"{what}: its tokenizer gives no token types, so all tokens get type 0", file=sys.stderr)
         encoder.keep_first_token_type()
     _check_ids(f"{what}: {folder}", encoder, tokenizer)
     return encoder

@@ -185,7 +185,7 @@ def test_scores_of_a_file_that_is_back_under_its_name_are_the_newest_again(
     teacher, make_bundle, scored, tmp_path, measured
 ):
     kept = shutil.copytree(teacher, tmp_path / "kept")
-    other = rebundle(make_bundle(seed=1), tmp_path / "other", stage="finetune")
+    other = rebundle(make_bundle(seed=1), tmp_path / "other", stage="finetune", precision="fp16")
     for source in (kept, other, kept):
         shutil.rmtree(teacher)
         shutil.copytree(source, teacher)

@@ -59,8 +59,7 @@ def test_weights_are_the_mean_and_both_are_named(models, tmp_path):
         ("aa", (0, 1), False, "--seed 0, 1"),
         ("ab", (0, 0), True, ""),
         ("a?", (0, 0), False, ""),
-        ("xx", (0, 0), False, ""),
-        ("xy", (0, 0), True, ""),
+        ("xy", (0, 0), False, "checkpoints do not say if they have one origin"),
     ],
 )
 def test_models_start_from_one_encoder_and_one_head(
@@ -83,7 +82,7 @@ def test_models_start_from_one_encoder_and_one_head(
         average(AverageOptions(models=models, out=tmp_path / "mean"))
     printed = capsys.readouterr().err
     assert line in printed
-    assert ("--seed" in printed) == bool(line)
+    assert ("--seed" in printed) == line.startswith("--seed")
 
 
 def test_models_that_were_pruned_apart_have_no_mean(make_bundle, tmp_path):

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
-from quick import quick
+from quick import EVERY_HEAD, quick
 from sixteen_questions import learns, sixteen_questions
 
+from compress.prune.magnitude import linear_weights
 from distill.options import DistillOptions
 from distill.train_on_teacher import new_student
 from qa.models.heads import build_head
@@ -35,6 +36,14 @@ def test_every_kind_of_head_learns_16_real_questions(make_bundle, questions, tmp
 def test_every_encoder_learns_them_by_its_own_tokens(make_bundle, tmp_path, encoder):
     model = QAModel.from_pretrained(make_bundle(encoder=encoder, head="linear"))
     assert learns(model, sixteen_questions(make_bundle(encoder=encoder, head="linear")), tmp_path)
+
+
+@pytest.mark.parametrize("head", EVERY_HEAD)
+def test_every_matrix_of_a_head_is_in_reach_of_magnitude_pruning(make_bundle, head):
+    model = QAModel.from_pretrained(make_bundle(head=head))
+    matrices = {f"head.{name}" for name, parameter in model.head.named_parameters() if parameter.ndim > 1}
+    assert matrices
+    assert matrices <= linear_weights(model).keys()
 
 
 def same_weights(one, other):

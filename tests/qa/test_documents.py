@@ -122,6 +122,17 @@ def test_a_mark_says_how_a_text_is_written_and_is_none_of_it(tmp_path, encoding)
     mark = codecs.BOM_UTF16_BE if encoding == "utf-16-be" else b""
     (tmp_path / "note.txt").write_bytes(mark + text.encode(encoding))
     assert read_texts([str(tmp_path / "note.txt")]).contents == [text]
+    (tmp_path / "page").write_bytes(mark + f"<!doctype html><p>{text}</p>".encode(encoding))
+    assert read_texts([str(tmp_path / "page")]).contents[0].strip() == text
+
+
+def test_another_encoding_is_refused(tmp_path):
+    (tmp_path / "wide.txt").write_bytes("Kiel".encode("utf-32"))
+    with pytest.raises(OptionError, match=r"wide\.txt: is UTF-32 text; convert it to UTF-8"):
+        read_texts([str(tmp_path / "wide.txt")])
+    (tmp_path / "cut.txt").write_bytes("Kiel".encode("utf-16")[:-1])
+    with pytest.raises(OptionError, match=r"cut\.txt: not UTF-16-LE text \(byte 8\)"):
+        read_texts([str(tmp_path / "cut.txt")])
 
 
 def test_a_model_given_as_a_text_is_refused(tmp_path):

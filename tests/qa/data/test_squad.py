@@ -63,6 +63,10 @@ def test_labels_that_contradict_each_other_are_counted(tmp_path, capsys):
     both, neither = capsys.readouterr().err.splitlines()
     assert "2 questions with is_impossible true" in both
     assert "1 questions with is_impossible false" in neither
+    write_squad(path, read_squad(path))
+    capsys.readouterr()
+    read_squad(path)
+    assert capsys.readouterr().err == "", "it is said once"
 
 
 def test_a_question_may_have_a_category(tmp_path):

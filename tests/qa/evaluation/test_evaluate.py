@@ -95,6 +95,20 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stopped.json", "straight.json"]
 
 
+def test_one_process_at_a_time_answers_into_a_file(tiny_export, small_squad, tmp_path, monkeypatch):
+    config = EvaluateOptions(str(small_squad), tiny_export("onnx").path, out=tmp_path / "answers.json")
+
+    def meanwhile(runtime, windows):
+        with pytest.raises(OptionError, match=r"answers\.json: another process is at work on the same"):
+            evaluate(config)
+        return run_windows(runtime, windows)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(prediction, "run_windows", meanwhile)
+        evaluate(config)
+    assert len(json.loads(config.out.read_text())) == 24
+
+
 def test_it_prints_a_line_or_the_official_keys_and_writes_predictions(
     tiny_export, small_squad, tmp_path, capsys
 ):

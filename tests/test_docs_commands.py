@@ -99,7 +99,8 @@ def place(make_bundle, tiny_export, small_squad, tmp_path, monkeypatch):
         (tmp_path / "runs" / run).mkdir(parents=True)
         for name, bundle in made.items():
             (tmp_path / "runs" / run / name).symlink_to(bundle)
-    for name in ("dev-v1.1.json", "dev-v2.0.json", "mine.json"):
+    (tmp_path / "runs" / "parts").mkdir()
+    for name in ("dev-v1.1.json", "dev-v2.0.json", "runs/parts/held_out.json"):
         shutil.copy(small_squad, tmp_path / name)
     (tmp_path / "passage.txt").write_text("In spring she lived in Paris, then in Rome.")
     monkeypatch.chdir(tmp_path)

@@ -111,7 +111,7 @@ def prepare(folder: Path) -> None:
             words = [*run, "--split", part, "--questions", str(n), "--out", name]
             subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     training = read_squad(resolve(EMBEDDED, "train"))[:N_TRAIN]
-    unseen = read_squad(resolve(EMBEDDED, "dev"))[:N_DEV]
+    unseen = read_squad(resolve(EMBEDDED, "dev"))[: 2 * N_DEV]  # split needs that many in all
     csv_files = {"questions.csv": training, "mine.csv": [*training, *unseen]}
     for name, examples in csv_files.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:

@@ -3,9 +3,9 @@
 #   make -f recipes/thesis.mk rows TRAIN=train-v2.0.json DEV=dev-v2.0.json TEACHER=runs/teacher-large
 #   make -f recipes/thesis.mk rows TRAIN=... DEV=... TEACHER=... SEEDS="0 1 2" QUESTIONS=130000
 #
-# Makes: in $(OUT) a student for each head, configuration and seed, which a teacher taught from the encoder and a fresh head; results of them
-#   and of the teacher in rows.jsonl; for each configuration a table of the differences between its heads. By default the
-#   students are MiniLM-L6 and see an eighth of SQuAD 2.0; the thesis' are DistilBERT and see all.
+# Makes: in $(OUT) a student for each head, configuration and seed, which a teacher taught from the encoder and a fresh
+#   head; results of them and of the teacher in rows.jsonl; for each configuration a table of the differences between its
+#   heads. By default the students are MiniLM-L6 and see an eighth of SQuAD 2.0; the thesis' are DistilBERT and see all.
 # Takes: an estimated six hours on two cores for each seed. A stopped run continues.
 # Needs: make install, SQuAD 2.0 as files, and a teacher; docs/train.md says how to make the large one.
 

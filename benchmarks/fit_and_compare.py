@@ -34,7 +34,7 @@ from qa.data.squad import read_squad
 from qa.evaluation.bootstrap import LEVEL, Interval, score_interval
 from qa.evaluation.threshold import read_held_out
 from qa.runtime.runtimes import load_runtime, run_windows
-from qa.split import too_few, write_parts
+from qa.split import why_none, write_parts
 from qa.text.features import make_windows
 from qa.text.preselection import windows_to_read
 
@@ -117,7 +117,7 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
     examples = read_squad(questions)
     parts = write_parts(examples, out, source_reference(questions))
     if parts is None:
-        print(f"held out: nothing, all are trained on: {too_few(examples)}")
+        print(f"held out: nothing, all are trained on: {why_none(examples)}")
         return questions, None
     return parts
 
@@ -133,9 +133,8 @@ def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) 
     run_windows(runtime, sample)
     seconds = (time.monotonic() - began) / len(sample)
     cost = TRAINING_COST[resolve_precision(AUTO)]
-    passes = cost * epochs * len(windows) + 3 * len(
-        asked
-    )  # two files answer what is held out, one for its card
+    # Two files answer what is held out, and the new one may do so once more for its card.
+    passes = cost * epochs * len(windows) + 3 * len(asked)
     minutes = math.ceil(OTHER_MINUTES + passes * seconds / 60)
     return (
         f"this takes about {minutes} minutes: an estimate for {len(windows):,} windows, {epochs:g} times, "

@@ -50,7 +50,7 @@ class Start:
     teacher: Bundle | None = None
     """The bundle whose answers it learns, if any."""
     trained_on: TrainedOn | None = None
-    """What its encoder was trained on, where that is of a model that answered already."""
+    """Record of its encoder's training, where that is of a model that answered already."""
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,7 @@ class ExportOptions:
     min_equal_spans: Annotated[float | None, arg(help=SPANS_HELP)] = None
     eval_data: str | None = None
     """Questions to score the file on, for its card, and to compare it with PyTorch on where the model holds
-    out none: embedded, everyday, squad, squad_v2, or a SQuAD JSON
-    file."""
+    out none: embedded, everyday, squad, squad_v2, or a SQuAD JSON file."""
 
     def __post_init__(self) -> None:
         check_choice("--quantize", self.quantize, PRECISIONS)

@@ -47,7 +47,7 @@ def split(options: SplitOptions) -> tuple[Path, Path]:
     examples = read_squad(path)
     parts = write_parts(examples, options.out, source_reference(path))
     if parts is None:
-        raise OptionError(f"{options.file}: {too_few(examples)}; add questions, or texts")
+        raise OptionError(f"{options.file}: {why_none(examples)}; add questions, or texts")
     train, held_out = parts
     say_next("finetune", "--data", train, "--eval-data", held_out, "--out", in_runs(path, "model"))
     return parts
@@ -74,7 +74,7 @@ def write_parts(
     return parts
 
 
-def too_few(examples: Sequence[Example]) -> str:
+def why_none(examples: Sequence[Example]) -> str:
     """Say why no questions are held out."""
     n_texts = len({e.context for e in examples})
     return (

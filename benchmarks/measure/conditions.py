@@ -120,7 +120,7 @@ def busy_seconds() -> float:
 
 
 class OtherLoad:
-    """What other processes use of this machine from now on.
+    """CPU time that other processes use of this machine from now on.
 
     This process, its children that have ended and these workers are no others.
     """

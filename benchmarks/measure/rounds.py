@@ -147,5 +147,5 @@ def run_interleaved_rounds(
             finished.append(entry)
             for timing in timings:
                 timing.add(entry, plan)
-    laps = [entry["load"] for entry in finished if entry.get("load")]  # earlier versions kept none
+    laps = [entry["load"] for entry in finished if entry["load"] is not None]
     return cores_busy(laps) if laps else None

@@ -65,7 +65,7 @@ class Server:
             yield
         except PocketQAError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the runtime's own types
             raise BundleError(f"{self.path}: cannot be computed ({one_line(error)})") from None
 
 

@@ -3,6 +3,7 @@
     python -m benchmarks.differences runs/heads/rows.jsonl --data runs/heads/dev.json --baseline linear
 
 The command reads the answers that `benchmarks/compare.py` kept beside its results, and measures nothing.
+Results of a GPU count only where the file has none of a CPU.
 Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
 """
 
@@ -49,6 +50,7 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
     from benchmarks.show.questions import read_kept  # loads torch
 
     scored = [r for r in read_results(rows) if type(r) is Accuracy]
+    scored = [r for r in scored if r.target == min(each.target for each in scored)]  # cpu before cuda
     # The file of answers of a model has those of the machine that scored it last.
     newest = {(r.model, r.data.sha256 if r.data else None): r for r in scored}
     kept, faults = read_kept(data, rows, collect(list(newest.values())))

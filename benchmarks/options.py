@@ -52,8 +52,6 @@ class CompareOptions:
     """Only show existing results: of the bundles named, else all. Nothing is measured."""
     details: bool = False
     """Print all columns, and a line for each setting that was timed."""
-    page: Expert[Path | None] = None
-    """HTML page to write. Default: report.html beside the results."""
     quick: bool = False
     """Time 64 windows, for the order of magnitude, instead of 1,024 for at least a minute; the results say
     so.

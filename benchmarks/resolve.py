@@ -18,7 +18,7 @@ from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, PADDED, Data, Machine
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import check_new_file, check_not_an_input, file_sha256
+from qa.base.files import check_not_an_input, file_sha256
 from qa.base.sampling import evenly
 from qa.bundles.hf_import import open_model, output_beside
 from qa.data import datasets
@@ -35,8 +35,8 @@ def rows_of(options: CompareOptions) -> Path:
 def page_of(options: CompareOptions) -> Path:
     """Return the file of the page. OptionError when it is an input."""
     rows = rows_of(options)
-    page = options.page or rows.parent / "report.html"
-    check_not_an_input(page, "--page", [rows, Path(options.data)])
+    page = rows.parent / "report.html"
+    check_not_an_input(page, "--rows", [rows, Path(options.data)])
     return page
 
 
@@ -44,7 +44,7 @@ def page_command(options: CompareOptions, bundles: Sequence[Path]) -> str:
     """Return the command that writes the page of these bundles again."""
     baseline = options.baseline if options.report else None
     given = (tuple(bundles), options.data, baseline, rows_of(options))
-    return command_line(CompareOptions(*given, report=True, page=options.page))
+    return command_line(CompareOptions(*given, report=True))
 
 
 def plan_here(options: CompareOptions) -> Plan:
@@ -151,8 +151,6 @@ def command_line(options: CompareOptions) -> str:
 
 
 def find_rows(options: CompareOptions) -> ResultFile:
-    """Open the file of results. OptionError when it or the page could not be written at the end."""
-    if options.page is not None:
-        check_new_file(options.page, "--page")
-    page_of(options)  # one that is an input is refused now, not after hours
+    """Open the file of results. OptionError when it cannot be written, or would be the page."""
+    page_of(options)  # refused now, not after hours
     return ResultFile(rows_of(options))

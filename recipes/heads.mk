@@ -39,6 +39,12 @@ ifeq ($(filter $(BASELINE),$(HEADS)),)
 $(error $(RECIPE): BASELINE=$(BASELINE) is none of HEADS; give one of $(HEADS))
 endif
 
+ifeq ($(BASELINE),bidaf)
+ifneq ($(filter tflite-%,$(EXPORTS)),)
+$(error $(RECIPE): BASELINE=bidaf has no TFLite export; give another, or EXPORTS without tflite-fp32 and tflite-int8)
+endif
+endif
+
 FIRST := $(firstword $(SEEDS))
 MODELS := $(HEADS:%=%-seed$(FIRST)) $(foreach seed,$(wordlist 2,$(words $(SEEDS)),$(SEEDS)),$(REPEAT:%=%-seed$(seed)))
 STANDALONE := bidaf qanet

@@ -128,6 +128,7 @@ def steps(request, tmp_path_factory):
         ("heads", {"HEAD": "linear"}, "heads.mk: no variable HEAD; give one of OUT HEADS"),
         ("heads", {"TRAIN": "absent.json"}, "heads.mk: absent.json: no such file"),
         ("heads", {"HEADS": "pointer"}, "heads.mk: BASELINE=linear is none of HEADS; give one of pointer"),
+        ("heads", {"BASELINE": "bidaf", "HEADS": "bidaf"}, "heads.mk: BASELINE=bidaf has no TFLite export"),
         ("football", {"DEV": "dev.json"}, "football.mk: TRAIN is not given; add TRAIN=FILE"),
         ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
         ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),

@@ -84,9 +84,7 @@ def has_answers_of(run: Run, known: Scores) -> bool:
 
     Another runtime or machine may have answered since, into the same file.
     """
-    answers = None
-    with suppress(SquadFormatError):
-        answers = _answers(run, known.bundle_sha256)
+    answers = _answers(run, known.bundle_sha256)
     if answers is None:
         return False
     return bool(abs(exact_and_f1(run.examples, answers)[:, 1].mean() - known.f1) <= SAME_F1)
@@ -170,8 +168,10 @@ def save_answers(path: Path, answers: Answers) -> None:
 
 
 def load_answers(path: Path) -> Answers | None:
-    """Read answers kept earlier, or None."""
-    return read_predictions(path) if path.is_file() else None
+    """Read answers kept earlier; None where there are none, or the file is damaged and will be replaced."""
+    with suppress(SquadFormatError):
+        return read_predictions(path) if path.is_file() else None
+    return None
 
 
 def exact_and_f1(examples: Sequence[Example], answers: Answers) -> np.ndarray:

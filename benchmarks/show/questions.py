@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.measure.accuracy import SAME_F1, Answers, answers_path, exact_and_f1, load_answers
+from benchmarks.measure.accuracy import SAME_F1, Answers, answers_path, exact_and_f1
 from benchmarks.show.groups import Entry, Group
 from qa.base.cli import one_line
 from qa.base.errors import OptionError, SquadFormatError
 from qa.base.files import file_sha256
 from qa.base.sampling import evenly
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import Example, read_squad
+from qa.data.squad import Example, read_predictions, read_squad
 
 N_SHOWN = 8
 
@@ -55,12 +55,12 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
         if scores is None or (scores.data.sha256, scores.n) != (sha256, len(kept.examples)):
             continue  # of other questions, or of some of these
         file = answers_path(rows_path, scores.bundle_sha256, sha256, scores.target)
+        if not file.is_file():
+            continue
         try:
-            answers = load_answers(file)
+            answers = read_predictions(file)
         except SquadFormatError as error:
             faults.append(f"answers of {entry.model} left out: {one_line(error)}")
-            continue
-        if answers is None:
             continue
         f1 = exact_and_f1(kept.examples, answers)[:, 1]
         if abs(float(f1.mean()) - scores.f1) > SAME_F1:

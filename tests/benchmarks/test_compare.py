@@ -175,10 +175,11 @@ def test_scores_whose_answers_are_gone_are_computed_again(teacher, scored, tmp_p
     (again,) = scored(teacher)
     assert measured == ["teacher"] * 2
     assert (answers.read_bytes(), again.f1_low) == (before, first.f1_low)
-    answers.write_text(json.dumps(dict.fromkeys(json.loads(before), "of another machine")))
-    scored(teacher)
-    assert measured == ["teacher"] * 3
-    assert answers.read_bytes() == before
+    for n, text in enumerate((json.dumps(dict.fromkeys(json.loads(before), "of another machine")), "{"), 3):
+        answers.write_text(text)
+        scored(teacher)
+        assert measured == ["teacher"] * n
+        assert answers.read_bytes() == before
 
 
 def test_scores_of_a_file_that_is_back_under_its_name_are_the_newest_again(
@@ -202,6 +203,10 @@ def test_answers_are_compared_with_those_of_the_parent_across_runs(teacher, make
     assert scored(copy)[0].same_answers is None
     scored(teacher, parent)
     assert [(row.same_answers, row.same_answers_as) for row in scored(teacher, copy)] == [(1.0, "student")]
+    # What is known of it stays.
+    (answers,) = (tmp_path / "run" / "rows.predictions").glob(f"{open_bundle(parent).sha256[:16]}-*")
+    answers.write_text("{")
+    assert [(row.same_answers, row.same_answers_as) for row in scored(copy)] == [(1.0, "student")]
 
 
 def test_the_overlap_of_data_and_training_is_said_and_recorded(
@@ -431,15 +436,12 @@ def test_bad_input_is_refused_before_anything_is_measured(
         assert capsys.readouterr().err.startswith("error: ")
     assert run_cli(monkeypatch, teacher, "--data", tmp_path / "nothing.json") == 2
     assert run_cli(monkeypatch, teacher, "--data", data, "--batch", "0") == 2
-    for flag in ("--rows", "--page"):
-        assert run_cli(monkeypatch, teacher, "--data", data, flag, empty) == 2
-        assert f"{flag} {empty}: is a folder; give a file" in capsys.readouterr().err
-        assert run_cli(monkeypatch, teacher, "--data", data, flag, "/") == 2
-        assert f"{flag} /: is a folder; give a file" in capsys.readouterr().err
-    page = tmp_path / "run" / "results"
-    for rows in (page, tmp_path / "run" / ".." / "run" / "results"):
-        assert run_cli(monkeypatch, teacher, "--data", data, "--rows", rows, "--page", page) == 2
-        assert f"--page {page}: is an input of this command" in capsys.readouterr().err
+    for folder in (empty, "/"):
+        assert run_cli(monkeypatch, teacher, "--data", data, "--rows", folder) == 2
+        assert f"--rows {folder}: is a folder; give a file" in capsys.readouterr().err
+    page = tmp_path / "report.html"
+    assert run_cli(monkeypatch, teacher, "--data", data, "--rows", page) == 2
+    assert f"--rows {page}: is an input of this command" in capsys.readouterr().err
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2

@@ -261,6 +261,11 @@ def test_what_the_rows_have_is_not_computed_again(emulator, export, compared, ro
         assert compared("qemu:neoverse-n1", export) == 0
         assert [row.n for row in read_results(rows)] == [2, 3], "other questions are measured anew"
     assert f"{export.name}: accuracy on qemu:neoverse-n1 reused from the results" in capsys.readouterr().err
+    (answers,) = rows.with_name("rows.predictions").iterdir()
+    before = json.loads(answers.read_text())
+    answers.write_text("{")
+    assert compared("qemu:neoverse-n1", export) == 0
+    assert json.loads(answers.read_text()) == before, "damaged answers are computed anew"
 
 
 def test_a_model_that_failed_since_is_reused_as_a_newer_result(emulator, export, compared, rows):

@@ -9,7 +9,7 @@ from benchmark_results import DATA, scored
 from benchmarks.differences import DifferencesOptions, print_differences
 from benchmarks.measure.accuracy import answers_path, category_scores, save_answers
 from benchmarks.results.files import append_result
-from benchmarks.results.rows import Data
+from benchmarks.results.rows import CUDA, Data
 from benchmarks.show.categories import category_tables
 from benchmarks.show.differences import (
     Difference,
@@ -121,6 +121,9 @@ def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsy
     assert lines["wrong"][2] == "-100.00"
     assert "elsewhere" not in lines
     assert "one-wrong" not in print_differences(replace(config, models=("wrong",)))
+    on_gpu = scored("one-wrong", 1.0, data=Data(small_squad.name, file_sha256(small_squad)), target=CUDA)
+    append_result(config.rows, on_gpu)
+    assert print_differences(config) == text, "those of a GPU are not compared with a CPU's"
 
 
 def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):

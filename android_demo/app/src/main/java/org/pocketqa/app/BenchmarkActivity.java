@@ -20,7 +20,7 @@ public final class BenchmarkActivity extends Screen {
 
     @Override
     Listeners[] sources() {
-        return new Listeners[] {app().engine.listeners, app().benchmarks.listeners};
+        return new Listeners[] {app().engine.listeners};
     }
 
     @Override

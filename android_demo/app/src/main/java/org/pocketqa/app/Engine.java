@@ -16,14 +16,11 @@ final class Engine {
         T with(LoadedModel model, AskJob job) throws IOException;
     }
 
-    /** Callbacks for the result, on the main thread. Cancelled work only calls the last one. */
+    /** Callbacks for the result, on the main thread. Cancelled work calls none. */
     interface Outcome<T> {
         void done(T result);
 
         void failed(Throwable fault);
-
-        /** Called last in all cases, when the engine is ready again. */
-        default void ended() {}
     }
 
     final Listeners listeners = new Listeners();
@@ -162,10 +159,10 @@ final class Engine {
         report(null);
     }
 
-    /** Starts work. Returns false if the engine is busy. */
-    <T> boolean start(final Work<T> work, final Outcome<T> outcome) {
+    /** Starts work and returns its job; null if the engine is busy. */
+    <T> AskJob start(final Work<T> work, final Outcome<T> outcome) {
         if (state().phase != EngineState.Phase.READY) {
-            return false;
+            return null;
         }
         final AskJob current = new AskJob(() -> listeners.changed());
         job = current;
@@ -178,26 +175,24 @@ final class Engine {
 
                     @Override
                     void done(T result) {
-                        job = null;
-                        if (!current.isCancelled()) {
-                            outcome.done(result);
-                        }
-                        outcome.ended();
-                        listeners.changed();
+                        end(current, () -> outcome.done(result));
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        job = null;
-                        if (!current.isCancelled()) {
-                            outcome.failed(fault);
-                        }
-                        outcome.ended();
-                        listeners.changed();
+                        end(current, () -> outcome.failed(fault));
                     }
                 });
         listeners.changed();
-        return true;
+        return current;
+    }
+
+    private void end(AskJob ended, Runnable report) {
+        job = null;
+        if (!ended.isCancelled()) {
+            report.run();
+        }
+        listeners.changed();
     }
 
     /** Cancels the running work, if any. The engine is ready again when the model returns. */

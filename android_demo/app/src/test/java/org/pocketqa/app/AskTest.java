@@ -190,15 +190,6 @@ public class AskTest {
     }
 
     @Test
-    public void anAnswerToAnotherTextIsNotTaken() {
-        phone.ask("b");
-        Result old = workspace.result();
-        phone.read("a b c");
-        workspace.answered(old);
-        assertNull(workspace.result());
-    }
-
-    @Test
     public void aNewModelEndsTheQuestion() {
         HeldRun run = new HeldRun(true);
         Interpreter.script = run;

@@ -71,6 +71,34 @@ public class BenchmarksTest {
     }
 
     @Test
+    public void aTextThatArrivesMeanwhileStopsNothing() {
+        Held held = new Held();
+        Interpreter.script =
+                new Interpreter.Script() {
+                    @Override
+                    public void running(Interpreter interpreter) {
+                        held.here();
+                    }
+                };
+        assertTrue(benchmarks.start());
+        held.thread();
+        phone.read("a b c");
+        held.release();
+        untilDone();
+        assertNotNull(benchmarks.measured());
+    }
+
+    @Test
+    public void theEnginesListenersSeeItsStartAndItsEnd() {
+        StringBuilder seen = new StringBuilder();
+        phone.app.engine.listeners.add(() -> seen.append(benchmarks.job() != null ? 'r' : benchmarks.measured() != null ? 'd' : '-'));
+        assertTrue(benchmarks.start());
+        assertTrue(seen.toString(), seen.toString().endsWith("r"));
+        untilDone();
+        assertTrue(seen.toString(), seen.toString().endsWith("d"));
+    }
+
+    @Test
     public void aNumberOfThreadsThatFailsIsSaidSo() {
         Interpreter.script =
                 new Interpreter.Script() {

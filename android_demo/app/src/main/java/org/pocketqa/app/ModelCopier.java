@@ -136,7 +136,7 @@ final class ModelCopier {
                 new Background.Task<StoredModel>() {
                     @Override
                     StoredModel work() throws IOException {
-                        return folders.store().received(started.receive());
+                        return new StoredModel(started.receive());
                     }
 
                     @Override

@@ -14,7 +14,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.Rule;
@@ -313,14 +312,6 @@ public class StartTest {
         phone.start();
         assertNull(phone.problem());
         assertEquals("small-fp32.tflite", phone.inUse());
-    }
-
-    @Test
-    public void whatAProcessLeftUnfinishedIsRemoved() throws IOException {
-        assertTrue(phone.privateFile("models").mkdir());
-        write("models/model1.unfinished", "x");
-        phone.start();
-        assertEquals(Collections.emptyList(), phone.privateFiles());
     }
 
     @Test

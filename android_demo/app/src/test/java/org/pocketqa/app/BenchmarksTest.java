@@ -91,22 +91,17 @@ public class BenchmarksTest {
     @Test
     public void theEnginesListenersSeeItsStartAndItsEnd() {
         StringBuilder seen = new StringBuilder();
-        phone.app.engine.listeners.add(() -> seen.append(benchmarks.job() != null ? 'r' : benchmarks.measured() != null ? 'd' : '-'));
+        phone.app.engine.listeners.add(
+                () -> seen.append(benchmarks.job() != null ? "running " : benchmarks.measured() != null ? "done " : "neither "));
         assertTrue(benchmarks.start());
-        assertTrue(seen.toString(), seen.toString().endsWith("r"));
+        assertTrue(seen.toString(), seen.toString().endsWith("running "));
         untilDone();
-        assertTrue(seen.toString(), seen.toString().endsWith("d"));
+        assertTrue(seen.toString(), seen.toString().endsWith("done "));
     }
 
     @Test
     public void aNumberOfThreadsThatFailsIsSaidSo() {
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void running(Interpreter interpreter) {
-                        throw new IllegalArgumentException("no kernel");
-                    }
-                };
+        Interpreter.script = Interpreter.Script.failsToRun(new IllegalArgumentException("no kernel"));
         assertTrue(benchmarks.start());
         untilDone();
         assertNotNull(benchmarks.measured());

@@ -156,7 +156,7 @@ final class Phone extends ExternalResource {
 
     /** Returns a document of another app, as from the file picker. */
     Uri document(InputStream content, String name) {
-        return document(new ContentResolver.Entry(content, name, null));
+        return document(new ContentResolver.Entry(content, name));
     }
 
     Uri document(byte[] content, String name) {

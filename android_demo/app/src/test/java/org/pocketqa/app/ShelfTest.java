@@ -165,13 +165,7 @@ public class ShelfTest {
         phone.startWith(MODEL);
         phone.take("other.tflite", ModelBytes.named("other"));
         phone.use("small-fp32.tflite");
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void opening(File file) {
-                        throw new IllegalArgumentException("damaged");
-                    }
-                };
+        Interpreter.script = Interpreter.Script.failsToOpen(new IllegalArgumentException("damaged"));
         phone.app.shelf.want("other-fp32.tflite");
         phone.look();
         assertEquals("small-fp32.tflite", phone.inUse());

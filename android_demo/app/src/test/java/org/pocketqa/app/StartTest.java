@@ -298,13 +298,7 @@ public class StartTest {
     @Test
     public void aLoadThatFailsIsNoCrash() throws IOException {
         phone.startWith(MODEL);
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void opening(File file) {
-                        throw new OutOfMemoryError();
-                    }
-                };
+        Interpreter.script = Interpreter.Script.failsToOpen(new OutOfMemoryError());
         phone.app.engine.setThreads(4);
         phone.until(() -> phone.app.engine.state().loading == null);
         assertEquals("small-fp32.tflite: fault_memory", phone.problem());

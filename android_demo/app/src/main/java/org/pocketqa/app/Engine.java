@@ -135,28 +135,20 @@ final class Engine {
         cancel();
         model = null;
         thread.run(
-                new Background.Task<Void>() {
-                    @Override
-                    Void work() {
-                        if (loaded != null && loaded.info.stored.file.equals(deleted.file)) {
-                            loaded.close();
-                            loaded = null;
-                        }
-                        return null;
-                    }
-                });
+                Background.task(
+                        () -> {
+                            if (loaded != null && loaded.info.stored.file.equals(deleted.file)) {
+                                loaded.close();
+                                loaded = null;
+                            }
+                        }));
         listeners.changed();
     }
 
-    /** Shows a problem with a file that could not be copied. It is shown until another file is tried. */
+    /** Shows a problem with a file that could not be copied, until another file is tried; null removes it. */
     void report(LoadProblem found) {
         problem = found;
         listeners.changed();
-    }
-
-    /** Removes the problem after the user has seen it. */
-    void dismissProblem() {
-        report(null);
     }
 
     /** Starts work and returns its job; null if the engine is busy. */

@@ -212,7 +212,7 @@ public class LoadTest {
         listeners.add(stays);
         phone.app.engine.report(new LoadProblem("x", "sentence"));
         listeners.remove(leaves);
-        phone.app.engine.dismissProblem();
+        phone.app.engine.report(null);
         assertEquals(2, heard[0]);
         assertEquals(1, heard[1]);
     }

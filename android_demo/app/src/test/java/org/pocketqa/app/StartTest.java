@@ -85,7 +85,7 @@ public class StartTest {
         phone.start();
         assertNull(phone.inUse());
         assertEquals("other-fp32.tflite: fault_gone", phone.problem());
-        phone.app.engine.dismissProblem();
+        phone.app.engine.report(null);
         phone.look();
         assertNull(phone.problem());
     }

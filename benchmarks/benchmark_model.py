@@ -19,12 +19,11 @@ from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, 
 from benchmarks.show.groups import collect, newest_order
 from benchmarks.show.tables import show
 from benchmarks.show.views import view_tables
-from export.android.check import open_tflite
 from export.android.push_to_phone import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
 from qa.base.errors import DeviceError
 from qa.base.files import file_sha256
-from qa.bundles.bundle import Bundle
+from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import output_beside
 from qa.formats.tflite import SHORT_LENGTHS
 from qa.runtime.package import Package, read_package
@@ -56,7 +55,7 @@ def measure_on_phone(options: PhoneOptions) -> list[AnyResult]:
     Returns them. Its files are removed from the phone at the end, also after a failure. DeviceError when a
     run fails.
     """
-    bundle = open_tflite(options.model)
+    bundle = open_bundle(options.model, format="tflite")
     file = ResultFile(options.rows or output_beside(options.model, "rows").with_name("rows.jsonl"))
     try:
         phone = Phone(choose_device(run_adb("devices"), options.serial))

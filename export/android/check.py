@@ -9,7 +9,7 @@ from pathlib import Path
 from export.android.core_process import CoreAnswer, CoreProcess
 from export.android.push_to_phone import push
 from qa.base.cli import changed, check_exclusive, check_option, flag_of
-from qa.base.errors import BundleError, ParityError
+from qa.base.errors import ParityError
 from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.base.progress import Progress
@@ -50,19 +50,6 @@ class AndroidOptions:
         check_option(self.push or self.serial is None, "--serial", self.serial, "given with --push")
         for name in changed(self, ("data", "questions") if self.push else ()):
             check_exclusive(True, flag_of(name), "--push")
-
-
-def open_tflite(path: Path) -> Bundle:
-    """Open a bundle and refuse one that is no TFLite export."""
-    bundle = open_bundle(path)
-    if bundle.format != "tflite":
-        source = path if bundle.format == "pytorch" else "PARENT"
-        raise BundleError(
-            f"{path}: a bundle of kind {bundle.format}; the app takes TFLite: "
-            f"python -m export.tflite --model {source}"
-        )
-    read_package(bundle.weights)
-    return bundle
 
 
 def choose_examples(examples: Sequence[Example], n: int) -> list[Example]:
@@ -120,7 +107,7 @@ def equal_predictions(one: Prediction, other: Prediction) -> bool:
 
 def check_or_push(options: AndroidOptions) -> None:
     """Compare or push, and print the result."""
-    bundle = open_tflite(options.model)
+    bundle = open_bundle(options.model, format="tflite")
     if options.push:
         push(bundle.weights, read_package(bundle.weights), options.serial)
     else:

@@ -149,7 +149,8 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
     """
     bundle = _open(path, with_weights=True)
     if format not in (None, bundle.format):
-        raise BundleError(f"{path}: is a bundle in {bundle.format}; give one in {format}")
+        exporting = f" (python -m export.{format} makes one)" if FORMATS[format].exported else ""
+        raise BundleError(f"{path}: is a bundle in {bundle.format}; give one in {format}{exporting}")
     return bundle
 
 

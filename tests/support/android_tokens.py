@@ -11,8 +11,8 @@ from pathlib import Path
 
 from unicode_texts import generated_texts
 
-from export.android.check import open_tflite
 from export.android.core_process import CoreProcess
+from qa.bundles.bundle import open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 
@@ -34,7 +34,7 @@ def main(words=None):
     parser.add_argument("--data", nargs="+", default=[EMBEDDED], help="names or files; of names the dev part")
     parser.add_argument("--generated", type=int, default=100_000, help="number of generated strings")
     options = parser.parse_args(words)
-    bundle = open_tflite(options.model)
+    bundle = open_bundle(options.model, format="tflite")
     sources = {"generated": generated_texts(options.generated, 0)}
     for name in options.data:
         examples = read_squad(resolve(name, "dev"))

@@ -36,7 +36,8 @@ function likelihood({ candidates, scores, answered, noAnswer, calibrated }) {
 
 function wordsOf({ start, end }, text) {
   const words = text.slice(start, end).replace(/\s+/g, " ");
-  return words.length > LONGEST_SHOWN ? `${words.slice(0, LONGEST_SHOWN)}…` : words;
+  const characters = [...words]; // a cut between UTF-16 units could split one
+  return characters.length > LONGEST_SHOWN ? `${characters.slice(0, LONGEST_SHOWN).join("")}…` : words;
 }
 
 /** Return {start, end, words, score} of the candidates, each wording once: "Batteries." is "batteries" again. */

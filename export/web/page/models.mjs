@@ -2,7 +2,6 @@
 
 import { QuestionAnswerer } from "./answerer.mjs";
 import { textElement } from "./elements.mjs";
-import { compile } from "./litert.mjs";
 import { readPackage } from "./package.mjs";
 
 const BYTES_A_MB = 1e6;
@@ -32,6 +31,8 @@ export class ModelShelf {
       const bytes = new Uint8Array(await read());
       const model = await readPackage(bytes);
       await this.#say("Loading and compiling in this browser…");
+      // Not at the top: without import maps, which LiteRT.js needs, the page could not even say what is wrong.
+      const { compile } = await import("./litert.mjs");
       const { compute, close } = await compile(model.model, model.signatures);
       const answerer = new QuestionAnswerer(model, compute);
       await this.#say("Checking that this browser computes it rightly…");

@@ -315,6 +315,7 @@ connect();
 offerSamples();
 await trying(async () => {
   checkBrowser();
+  element("loading").textContent = "Loading…"; // ModelShelf.open clears it
   const keeping = await keepForOffline();
   if (!opening && !shelf.answerer) await openShipped(); // else the user was faster
   const loaded = performance.getEntriesByType("resource").map((entry) => entry.name);

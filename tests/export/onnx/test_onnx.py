@@ -312,7 +312,7 @@ def test_an_existing_out_is_refused_and_the_parent_untouched(exported, tmp_path)
 
 
 def test_only_a_pytorch_bundle_can_be_exported(exported, tmp_path):
-    with pytest.raises(BundleError, match="is a bundle in onnx; give one in pytorch"):
+    with pytest.raises(BundleError, match=r"is a bundle in onnx; give one in pytorch$"):
         export(OnnxOptions(model=exported("bert")[1].path, out=tmp_path / "out"))
 
 

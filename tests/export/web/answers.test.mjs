@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { leftOut } from "../../../export/web/page/answer.mjs";
+import { headline, leftOut } from "../../../export/web/page/answer.mjs";
 import { QuestionAnswerer } from "../../../export/web/page/answerer.mjs";
 import {
   answerProbabilities,
@@ -173,6 +173,13 @@ test("tokens of a question that is too long are counted, and left out", async ()
     assert.deepEqual([answer.questionTokensRead, answer.questionTokens], [most, n]);
     const [line] = leftOut(answer);
     assert.equal(line, n > most ? `Read the first ${most} of ${n} tokens of the question. Shorten it.` : undefined);
+  }
+});
+
+test("a long answer is cut between two characters", () => {
+  const text = "a".repeat(119) + "😀".repeat(2);
+  for (const [end, shown] of [[121, text.slice(0, 121)], [123, `${text.slice(0, 121)}…`]]) {
+    assert.equal(headline({ candidates: [{ start: 0, end }], answered: true, noAnswer: 0 }, text), shown);
   }
 });
 

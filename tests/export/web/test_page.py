@@ -683,6 +683,25 @@ def test_without_a_connection_it_says_what_to_do(browser, folder, monkeypatch):
         )
 
 
+def test_where_the_page_cannot_run_it_says_so_and_nothing_seems_to_load(browser, folder, tmp_path):
+    """An old browser has neither import maps nor the unpacking that the model needs; another runs no scripts."""
+    old = shutil.copytree(folder, tmp_path / "site")
+    for name, part, replacement in (
+        ("index.html", 'type="importmap"', 'type="unknown"'),
+        ("page.mjs", '"deflate-raw"', '"unknown"'),
+    ):
+        content = (old / name).read_text()
+        assert part in content
+        (old / name).write_text(content.replace(part, replacement))
+    with served(old) as url:
+        opened(browser, url)
+        assert "Update it, or use another browser." in text(browser, "#problem")
+        assert text(browser, "#loading") == ""
+        browser.open(url, scripts=False)
+        assert browser.run("document.querySelector('noscript p').checkVisibility()")
+        assert text(browser, "#loading") == ""
+
+
 def test_an_updated_page_replaces_the_old_one(browser, folder, tmp_path):
     updated = shutil.copytree(folder, tmp_path / "site")
     published = updated / "published.js"

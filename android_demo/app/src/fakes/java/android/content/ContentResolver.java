@@ -12,16 +12,14 @@ import java.util.Map;
 public class ContentResolver {
     public static final String SCHEME_CONTENT = "content";
 
-    /** Document; a query for a column without a value fails, as in some apps. */
+    /** Document without a known size; a query for a column without a value fails, as in some apps. */
     public static class Entry {
         private final InputStream content;
         private final String name;
-        private final String size;
 
-        public Entry(InputStream content, String name, String size) {
+        public Entry(InputStream content, String name) {
             this.content = content;
             this.name = name;
-            this.size = size;
         }
 
         protected InputStream open() {
@@ -50,7 +48,7 @@ public class ContentResolver {
 
     public final Cursor query(Uri uri, String[] columns, String selection, String[] arguments, String order) {
         Entry entry = entry(uri);
-        String value = entry == null ? null : columns[0].equals("_size") ? entry.size : entry.name;
+        String value = entry == null || columns[0].equals("_size") ? null : entry.name;
         if (value == null) {
             throw new IllegalArgumentException("no column " + columns[0]);
         }

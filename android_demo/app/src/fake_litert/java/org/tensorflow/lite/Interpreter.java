@@ -59,6 +59,33 @@ public final class Interpreter implements AutoCloseable {
         public boolean heedsCancel() {
             return true;
         }
+
+        /** Returns a script whose files cannot be opened; the fault is an Error or a RuntimeException. */
+        public static Script failsToOpen(Throwable fault) {
+            return new Script() {
+                @Override
+                public void opening(File file) {
+                    raise(fault);
+                }
+            };
+        }
+
+        /** Returns a script whose windows cannot be computed. */
+        public static Script failsToRun(Throwable fault) {
+            return new Script() {
+                @Override
+                public void running(Interpreter interpreter) {
+                    raise(fault);
+                }
+            };
+        }
+
+        private static void raise(Throwable fault) {
+            if (fault instanceof Error) {
+                throw (Error) fault;
+            }
+            throw (RuntimeException) fault;
+        }
     }
 
     public static volatile Script script;

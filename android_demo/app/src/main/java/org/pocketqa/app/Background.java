@@ -18,12 +18,28 @@ final class Background {
         void failed(Throwable fault) {}
     }
 
+    /** Work without a result. */
+    interface Step {
+        void run() throws Exception;
+    }
+
     private static final Handler MAIN = new Handler(Looper.getMainLooper());
     private final ExecutorService thread;
 
     Background(final String name) {
         thread =
                 Executors.newSingleThreadExecutor(work -> new Thread(work, name));
+    }
+
+    /** Returns a task of which nothing is reported. */
+    static Task<Void> task(Step step) {
+        return new Task<Void>() {
+            @Override
+            Void work() throws Exception {
+                step.run();
+                return null;
+            }
+        };
     }
 
     <T> void run(Task<T> task) {

@@ -4,14 +4,13 @@ import android.content.Intent;
 import android.os.Bundle;
 import android.view.View;
 import android.view.WindowManager;
-import android.widget.TextView;
 
 /** Screen that times the model in use and shares the results. Shows Benchmarks. */
 public final class BenchmarkActivity extends Screen {
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
-        show(R.layout.benchmark);
+        showScrolling(R.layout.benchmark);
         showBack();
         findViewById(R.id.benchmark_start).setOnClickListener(view -> app().benchmarks.start());
         findViewById(R.id.benchmark_cancel).setOnClickListener(view -> app().engine.cancel());
@@ -20,7 +19,7 @@ public final class BenchmarkActivity extends Screen {
 
     @Override
     Listeners[] sources() {
-        return new Listeners[] {app().engine.listeners, app().benchmarks.listeners};
+        return new Listeners[] {app().engine.listeners};
     }
 
     @Override
@@ -59,10 +58,6 @@ public final class BenchmarkActivity extends Screen {
         }
         boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL;
         return notice != null ? notice : none ? getString(R.string.notice_no_model) : "";
-    }
-
-    private TextView text(int id) {
-        return (TextView) findViewById(id);
     }
 
     private void share() {

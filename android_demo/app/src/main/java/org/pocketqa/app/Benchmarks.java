@@ -47,13 +47,12 @@ final class Benchmarks {
         }
     }
 
-    final Listeners listeners = new Listeners();
     private final Context context;
     private final Engine engine;
     private final PassageLoader passages;
     private Measured measured;
     private String notice;
-    private boolean running;
+    private AskJob job; // the last one; it may have ended
 
     Benchmarks(Context context, Engine engine, PassageLoader passages) {
         this.context = context;
@@ -73,7 +72,7 @@ final class Benchmarks {
 
     /** Returns the progress of the running benchmark, or null. */
     AskJob job() {
-        return running ? engine.state().job : null;
+        return engine.state().job == job ? job : null;
     }
 
     /** Tests whether the engine is free and there are questions to ask. */
@@ -87,11 +86,10 @@ final class Benchmarks {
             return false;
         }
         List<Benchmark.Question> questions = questions(passages.bundled());
-        engine.start((model, job) -> measure(model, job, questions), outcome());
-        running = true;
         measured = null;
         notice = null;
-        listeners.changed();
+        job = engine.start((model, started) -> measure(model, started, questions), outcome());
+        engine.listeners.changed(); // again, because only now `job` returns it
         return true;
     }
 
@@ -122,12 +120,6 @@ final class Benchmarks {
             @Override
             public void failed(Throwable fault) {
                 notice = Sentences.of(context, fault);
-            }
-
-            @Override
-            public void ended() {
-                running = false;
-                listeners.changed();
             }
         };
     }

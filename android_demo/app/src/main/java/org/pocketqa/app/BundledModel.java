@@ -24,24 +24,11 @@ final class BundledModel implements Incoming {
         return FOLDER + "/" + names[0];
     }
 
-    /** Tests whether this build contains a model. */
-    boolean exists() {
-        try {
-            asset();
-            return true;
-        } catch (IOException none) {
-            return false;
-        }
-    }
-
-    /** Returns its SHA-256; null if this build contains no model. */
+    /** Returns its SHA-256; null if this build contains no model that can be read. */
     String sha256() {
-        if (!exists()) {
-            return null;
-        }
         try (InputStream in = open()) {
             return StoredModel.sha256(in);
-        } catch (IOException unreadable) {
+        } catch (IOException noneOrUnreadable) {
             return null;
         }
     }

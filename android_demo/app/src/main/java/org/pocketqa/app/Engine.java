@@ -16,14 +16,11 @@ final class Engine {
         T with(LoadedModel model, AskJob job) throws IOException;
     }
 
-    /** Callbacks for the result, on the main thread. Cancelled work only calls the last one. */
+    /** Callbacks for the result, on the main thread. Cancelled work calls none. */
     interface Outcome<T> {
         void done(T result);
 
         void failed(Throwable fault);
-
-        /** Called last in all cases, when the engine is ready again. */
-        default void ended() {}
     }
 
     final Listeners listeners = new Listeners();
@@ -138,34 +135,26 @@ final class Engine {
         cancel();
         model = null;
         thread.run(
-                new Background.Task<Void>() {
-                    @Override
-                    Void work() {
-                        if (loaded != null && loaded.info.stored.file.equals(deleted.file)) {
-                            loaded.close();
-                            loaded = null;
-                        }
-                        return null;
-                    }
-                });
+                Background.task(
+                        () -> {
+                            if (loaded != null && loaded.info.stored.file.equals(deleted.file)) {
+                                loaded.close();
+                                loaded = null;
+                            }
+                        }));
         listeners.changed();
     }
 
-    /** Shows a problem with a file that could not be copied. It is shown until another file is tried. */
+    /** Shows a problem with a file that could not be copied, until another file is tried; null removes it. */
     void report(LoadProblem found) {
         problem = found;
         listeners.changed();
     }
 
-    /** Removes the problem after the user has seen it. */
-    void dismissProblem() {
-        report(null);
-    }
-
-    /** Starts work. Returns false if the engine is busy. */
-    <T> boolean start(final Work<T> work, final Outcome<T> outcome) {
+    /** Starts work and returns its job; null if the engine is busy. */
+    <T> AskJob start(final Work<T> work, final Outcome<T> outcome) {
         if (state().phase != EngineState.Phase.READY) {
-            return false;
+            return null;
         }
         final AskJob current = new AskJob(() -> listeners.changed());
         job = current;
@@ -178,26 +167,24 @@ final class Engine {
 
                     @Override
                     void done(T result) {
-                        job = null;
-                        if (!current.isCancelled()) {
-                            outcome.done(result);
-                        }
-                        outcome.ended();
-                        listeners.changed();
+                        end(current, () -> outcome.done(result));
                     }
 
                     @Override
                     void failed(Throwable fault) {
-                        job = null;
-                        if (!current.isCancelled()) {
-                            outcome.failed(fault);
-                        }
-                        outcome.ended();
-                        listeners.changed();
+                        end(current, () -> outcome.failed(fault));
                     }
                 });
         listeners.changed();
-        return true;
+        return current;
+    }
+
+    private void end(AskJob ended, Runnable report) {
+        job = null;
+        if (!ended.isCancelled()) {
+            report.run();
+        }
+        listeners.changed();
     }
 
     /** Cancels the running work, if any. The engine is ready again when the model returns. */

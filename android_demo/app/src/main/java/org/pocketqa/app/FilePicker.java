@@ -12,8 +12,9 @@ final class FilePicker {
 
     private FilePicker() {}
 
-    static void open(Activity screen, String type) {
-        Intent intent = new Intent(Intent.ACTION_OPEN_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE).setType(type);
+    static void open(Activity screen) {
+        // Any type: .tflite has none of its own, and many providers give .txt or .md a type other than text.
+        Intent intent = new Intent(Intent.ACTION_OPEN_DOCUMENT).addCategory(Intent.CATEGORY_OPENABLE).setType("*/*");
         try {
             screen.startActivityForResult(intent, REQUEST);
         } catch (ActivityNotFoundException none) {

@@ -94,15 +94,7 @@ final class ModelCopier {
             cancelled = true;
             final InputStream in = opened;
             if (in != null) {
-                Background.start(
-                        "close",
-                        new Background.Task<Void>() {
-                            @Override
-                            Void work() throws IOException {
-                                in.close();
-                                return null;
-                            }
-                        });
+                Background.start("close", Background.task(in::close));
             }
         }
     }
@@ -136,7 +128,7 @@ final class ModelCopier {
                 new Background.Task<StoredModel>() {
                     @Override
                     StoredModel work() throws IOException {
-                        return folders.store().received(started.receive());
+                        return new StoredModel(started.receive());
                     }
 
                     @Override
@@ -208,15 +200,7 @@ final class ModelCopier {
     }
 
     private void discard(File received) {
-        Background.start(
-                "discard",
-                new Background.Task<Void>() {
-                    @Override
-                    Void work() {
-                        folders.store().discard(received);
-                        return null;
-                    }
-                });
+        Background.start("discard", Background.task(() -> folders.store().discard(received)));
     }
 
     /** Cancels the running copy, if any. Another can be started at once. */

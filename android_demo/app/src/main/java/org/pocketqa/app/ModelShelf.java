@@ -102,7 +102,7 @@ final class ModelShelf {
                     @Override
                     void done(Look found) {
                         looks--;
-                        boolean changed = !listed || !same(models, found.models);
+                        boolean changed = !listed || !models.equals(found.models);
                         models = found.models;
                         pushed = found.pushed;
                         tried.keySet().retainAll(pushed.keySet()); // a file that was taken in may be pushed again
@@ -152,16 +152,16 @@ final class ModelShelf {
             }
         }
         if (found.bundled != null && copier.job() == null && !settings.bundledTaken()) {
-            takeBundled(found.bundled, found.models);
+            takeBundled(found.bundled);
         }
     }
 
     // At the first start, a bundled model is imported if there is no other. After an update of the app, another bundled model is
     // imported unless the user deleted the one before; it is used if the one before was.
-    private void takeBundled(String sha256, List<StoredModel> models) {
+    private void takeBundled(String sha256) {
         final String before = settings.bundledName();
         boolean first = before == null && models.isEmpty() && settings.model() == null;
-        boolean newer = before != null && !sha256.equals(settings.bundledSha256()) && named(before, models);
+        boolean newer = before != null && !sha256.equals(settings.bundledSha256()) && model(before) != null;
         if ((first || newer) && !bundledTried) {
             bundledTried = true;
             copier.start(
@@ -181,18 +181,14 @@ final class ModelShelf {
         }
     }
 
-    /** Tests whether there is a model of this file name. */
-    boolean has(String name) {
-        return named(name, models);
-    }
-
-    private static boolean named(String name, List<StoredModel> models) {
+    /** Returns the model of this file name; null if there is none. */
+    StoredModel model(String name) {
         for (StoredModel model : models) {
             if (model.name.equals(name)) {
-                return true;
+                return model;
             }
         }
-        return false;
+        return null;
     }
 
     // A pushed model is used if it was requested, if it replaces the one in use or being loaded, or if there is none.
@@ -209,14 +205,7 @@ final class ModelShelf {
 
     // What is not loaded now replaces a model of its name at once: that one is not in use.
     private void settle(StoredModel model) {
-        thread.run(
-                new Background.Task<Void>() {
-                    @Override
-                    Void work() {
-                        folders.store().settle(model, true);
-                        return null;
-                    }
-                });
+        thread.run(Background.task(() -> folders.store().settle(model, true)));
     }
 
     /** Copies a picked file and uses it. Shows a message while another file is being copied. */
@@ -244,21 +233,11 @@ final class ModelShelf {
 
     /** Uses the model of this file name, now or as soon as it arrives. */
     void want(String name) {
-        for (StoredModel model : models) {
-            if (model.name.equals(name) && !engine.state().uses(model)) {
-                use(model);
-            }
+        StoredModel model = model(name);
+        if (model != null && !engine.state().uses(model)) {
+            use(model);
         }
         wanted = name; // after use(), which forgets it: a newer file of this name may be on its way
-    }
-
-    /** Tests whether both lists have the same files in the same versions. */
-    static boolean same(List<StoredModel> some, List<StoredModel> others) {
-        boolean same = some.size() == others.size();
-        for (int i = 0; same && i < some.size(); i++) {
-            same = some.get(i).file.equals(others.get(i).file) && some.get(i).version.equals(others.get(i).version);
-        }
-        return same;
     }
 
     // At a start: loads the model chosen last, or the only one. If XNNPACK crashed the app on it, it is tried once more without
@@ -268,10 +247,8 @@ final class ModelShelf {
             return;
         }
         String chosen = settings.model();
-        StoredModel first = chosen == null && models.size() == 1 ? models.get(0) : null;
-        for (StoredModel model : models) {
-            first = model.name.equals(chosen) ? model : first;
-        }
+        StoredModel only = models.size() == 1 ? models.get(0) : null;
+        StoredModel first = chosen == null ? only : model(chosen);
         started = first != null || chosen != null;
         Settings.Ended last = ended;
         ended = null;

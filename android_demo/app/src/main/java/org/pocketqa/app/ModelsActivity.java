@@ -8,7 +8,6 @@ import android.view.View;
 import android.view.ViewGroup;
 import android.widget.ProgressBar;
 import android.widget.ScrollView;
-import android.widget.TextView;
 import java.io.File;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -26,27 +25,15 @@ public final class ModelsActivity extends Screen {
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
-        show(R.layout.models);
+        showScrolling(R.layout.models);
         showBack();
-        onTap(
-                R.id.choose_file,
-                view -> {
-                    FilePicker.open(ModelsActivity.this, "*/*"); // .tflite has no MIME type
-                });
-        onTap(
-                R.id.busy_cancel,
-                view -> app().copier.cancel());
-        onTap(
-                R.id.problem_dismiss,
-                view -> app().engine.dismissProblem());
+        onTap(R.id.choose_file, view -> FilePicker.open(this));
+        onTap(R.id.busy_cancel, view -> app().copier.cancel());
+        onTap(R.id.problem_dismiss, view -> app().engine.report(null));
     }
 
     private void onTap(int id, View.OnClickListener listener) {
         findViewById(id).setOnClickListener(listener);
-    }
-
-    private TextView text(int id) {
-        return (TextView) findViewById(id);
     }
 
     @Override
@@ -95,7 +82,7 @@ public final class ModelsActivity extends Screen {
             Screen.setText(text(R.id.problem_kept), kept);
         }
         if (problem != null && problem != seen) {
-            ((ScrollView) findViewById(R.id.models_scroll)).smoothScrollTo(0, 0);
+            ((ScrollView) findViewById(R.id.frame_scroll)).smoothScrollTo(0, 0);
         }
         seen = problem;
     }
@@ -126,7 +113,7 @@ public final class ModelsActivity extends Screen {
 
     private void showModels(EngineState state) {
         List<StoredModel> models = app().shelf.models();
-        if (!ModelShelf.same(shown, models)) { // otherwise keep the rows: new ones would lose a screen reader's focus
+        if (!shown.equals(models)) { // otherwise keep the rows: new ones would lose a screen reader's focus
             fillRows(models);
         }
         Screen.setVisible(findViewById(R.id.no_models), app().shelf.listed() && models.isEmpty());
@@ -171,10 +158,9 @@ public final class ModelsActivity extends Screen {
 
     /** Deletes the copied model of this name; called by the dialog. */
     void delete(String name) {
-        for (StoredModel model : app().shelf.models()) {
-            if (model.name.equals(name)) {
-                app().shelf.delete(model);
-            }
+        StoredModel model = app().shelf.model(name);
+        if (model != null) {
+            app().shelf.delete(model);
         }
     }
 }

@@ -20,17 +20,11 @@ public final class PassagesActivity extends Screen {
     @Override
     protected void onCreate(Bundle saved) {
         super.onCreate(saved);
-        show(R.layout.passages);
+        showScrolling(R.layout.passages);
         showBack();
         waiting = saved != null && PocketQaApp.PROCESS.equals(saved.getString(WAITING));
-        findViewById(R.id.paste)
-                .setOnClickListener(view -> paste());
-        findViewById(R.id.open_text)
-                .setOnClickListener(
-                        view -> {
-                            // Not text/*: many providers use another type for .txt or .md.
-                            FilePicker.open(PassagesActivity.this, "*/*");
-                        });
+        findViewById(R.id.paste).setOnClickListener(view -> paste());
+        findViewById(R.id.open_text).setOnClickListener(view -> FilePicker.open(this));
         showBundled(); // before the screen restores its position
     }
 
@@ -40,7 +34,7 @@ public final class PassagesActivity extends Screen {
         if (bundled == null || rows.getChildCount() > 0) {
             return;
         }
-        ((TextView) findViewById(R.id.attribution)).setText(bundled.attribution);
+        text(R.id.attribution).setText(bundled.attribution);
         for (Passage passage : bundled.passages) {
             addRow(rows, passage);
         }
@@ -99,7 +93,7 @@ public final class PassagesActivity extends Screen {
             return;
         }
         String notice = reading ? getString(R.string.notice_reading) : workspace.notice();
-        TextView view = (TextView) findViewById(R.id.passages_notice);
+        TextView view = text(R.id.passages_notice);
         Screen.setText(view, waiting && notice != null ? notice : "");
         Screen.setVisible(view, view.length() > 0);
     }

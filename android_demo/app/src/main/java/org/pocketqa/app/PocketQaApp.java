@@ -1,7 +1,6 @@
 package org.pocketqa.app;
 
 import android.app.Application;
-import android.content.Context;
 import java.util.UUID;
 
 /** Holds the state that outlives the screens: a rotation must not lose an answer or a loaded model. */
@@ -17,10 +16,6 @@ public final class PocketQaApp extends Application {
     ModelShelf shelf;
     ModelCopier copier;
     Benchmarks benchmarks;
-
-    static PocketQaApp of(Context context) {
-        return (PocketQaApp) context.getApplicationContext();
-    }
 
     @Override
     public void onCreate() {

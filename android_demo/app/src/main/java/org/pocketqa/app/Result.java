@@ -62,7 +62,11 @@ final class Result {
     String text(int candidate) {
         Candidate found = answers.candidates.get(candidate);
         boolean cut = found.end - found.start > MOST_CHARACTERS;
-        String text = passage.text.substring(found.start, cut ? found.start + MOST_CHARACTERS : found.end);
+        int end = cut ? found.start + MOST_CHARACTERS : found.end;
+        if (cut && Character.isSurrogatePair(passage.text.charAt(end - 1), passage.text.charAt(end))) {
+            end--;
+        }
+        String text = passage.text.substring(found.start, end);
         return text.replaceAll("\\s+", " ").trim() + (cut ? "…" : "");
     }
 }

@@ -7,6 +7,7 @@ import android.content.Context;
 import android.os.Build;
 import android.view.MenuItem;
 import android.view.View;
+import android.view.ViewGroup;
 import android.widget.TextView;
 import android.widget.Toast;
 import android.widget.Toolbar;
@@ -18,7 +19,7 @@ abstract class Screen extends Activity implements Listeners.Listener {
     private static final int LIGHT_NAVIGATION_BAR = 0x10; // View.SYSTEM_UI_FLAG_LIGHT_NAVIGATION_BAR
 
     PocketQaApp app() {
-        return PocketQaApp.of(this);
+        return (PocketQaApp) getApplication();
     }
 
     /** Sets the layout, which needs a view `toolbar` and a root with fitsSystemWindows. */
@@ -30,6 +31,16 @@ abstract class Screen extends Activity implements Listeners.Listener {
             View decor = getWindow().getDecorView();
             decor.setSystemUiVisibility(decor.getSystemUiVisibility() | LIGHT_NAVIGATION_BAR);
         }
+    }
+
+    /** Sets a layout, whose root is a merge, to scroll below the toolbar. */
+    void showScrolling(int layout) {
+        show(R.layout.frame);
+        getLayoutInflater().inflate(layout, (ViewGroup) findViewById(R.id.content));
+    }
+
+    TextView text(int id) {
+        return (TextView) findViewById(id);
     }
 
     /** Returns what the screen shows: it is told of changes there while it is visible. */
@@ -56,7 +67,7 @@ abstract class Screen extends Activity implements Listeners.Listener {
     void askToUse() {
         ModelCopier.Job copy = app().copier.job();
         if (copy != null && copy.question() != null) {
-            UseModelDialog.ask(this, copy.question(), app().shelf.has(copy.question().facts.fileName()));
+            UseModelDialog.ask(this, copy.question(), app().shelf.model(copy.question().facts.fileName()) != null);
         }
     }
 

@@ -29,6 +29,7 @@ public final class UseModelDialog extends DialogFragment {
         UseModelDialog dialog = new UseModelDialog();
         dialog.setArguments(arguments);
         dialog.show(screen.getFragmentManager(), TAG);
+        screen.getFragmentManager().executePendingTransactions(); // else the next call would not find it, and show another
     }
 
     @Override

@@ -17,6 +17,7 @@ final class Workspace {
     private final Engine engine;
     private final Settings settings;
     private Passage passage;
+    private AskJob job; // of the last question; it may have ended
     private boolean reading;
     private String notice;
     private Result result;
@@ -83,7 +84,9 @@ final class Workspace {
 
     /** Replaces the passage too, but another one may still be read. */
     void showMeanwhile(Passage read) {
-        engine.cancel();
+        if (engine.state().job == job) { // not a benchmark
+            engine.cancel();
+        }
         passage = read;
         clearResult();
         showWaiting();
@@ -103,9 +106,11 @@ final class Workspace {
 
     /** Asks about the current passage. Returns false if there is none or the engine is busy. */
     boolean ask(String question) {
-        if (passage == null || reading || !engine.start(asking(question), outcome())) {
+        AskJob started = passage == null || reading ? null : engine.start(asking(question), outcome());
+        if (started == null) {
             return false;
         }
+        job = started;
         notice = null;
         clearResult();
         listeners.changed();
@@ -155,8 +160,9 @@ final class Workspace {
     private Engine.Outcome<Result> outcome() {
         return new Engine.Outcome<Result>() {
             @Override
-            public void done(Result result) {
-                answered(result);
+            public void done(Result answered) {
+                result = answered;
+                show(answered.answers.best == null ? NONE : answered.answers.candidates.indexOf(answered.answers.best));
             }
 
             @Override
@@ -164,14 +170,6 @@ final class Workspace {
                 setNotice(Sentences.of(context, fault));
             }
         };
-    }
-
-    void answered(Result answered) {
-        if (answered.passage != passage) {
-            return;
-        }
-        result = answered;
-        show(answered.answers.best == null ? NONE : answered.answers.candidates.indexOf(answered.answers.best));
     }
 
     /** Marks another candidate in the text. */

@@ -190,15 +190,6 @@ public class AskTest {
     }
 
     @Test
-    public void anAnswerToAnotherTextIsNotTaken() {
-        phone.ask("b");
-        Result old = workspace.result();
-        phone.read("a b c");
-        workspace.answered(old);
-        assertNull(workspace.result());
-    }
-
-    @Test
     public void aNewModelEndsTheQuestion() {
         HeldRun run = new HeldRun(true);
         Interpreter.script = run;
@@ -215,9 +206,9 @@ public class AskTest {
 
     @Test
     public void aFailedQuestionBecomesASentence() {
-        fail(new IllegalArgumentException("no kernel"), null);
+        Interpreter.script = Interpreter.Script.failsToRun(new IllegalArgumentException("no kernel"));
         assertEquals("[fault_unexpected[no kernel]]", phone.ask("b"));
-        fail(null, new OutOfMemoryError("huge"));
+        Interpreter.script = Interpreter.Script.failsToRun(new OutOfMemoryError("huge"));
         assertEquals("[fault_memory]", phone.ask("b"));
         Interpreter.script =
                 new Interpreter.Script() {
@@ -231,19 +222,6 @@ public class AskTest {
         Interpreter.script = new Interpreter.Script();
         assertEquals("z", phone.ask("b"));
         assertNull(workspace.notice());
-    }
-
-    private static void fail(RuntimeException exception, Error error) {
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void running(Interpreter interpreter) {
-                        if (error != null) {
-                            throw error;
-                        }
-                        throw exception;
-                    }
-                };
     }
 
     @Test

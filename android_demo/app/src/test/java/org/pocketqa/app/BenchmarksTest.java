@@ -71,14 +71,37 @@ public class BenchmarksTest {
     }
 
     @Test
-    public void aNumberOfThreadsThatFailsIsSaidSo() {
+    public void aTextThatArrivesMeanwhileStopsNothing() {
+        Held held = new Held();
         Interpreter.script =
                 new Interpreter.Script() {
                     @Override
                     public void running(Interpreter interpreter) {
-                        throw new IllegalArgumentException("no kernel");
+                        held.here();
                     }
                 };
+        assertTrue(benchmarks.start());
+        held.thread();
+        phone.read("a b c");
+        held.release();
+        untilDone();
+        assertNotNull(benchmarks.measured());
+    }
+
+    @Test
+    public void theEnginesListenersSeeItsStartAndItsEnd() {
+        StringBuilder seen = new StringBuilder();
+        phone.app.engine.listeners.add(
+                () -> seen.append(benchmarks.job() != null ? "running " : benchmarks.measured() != null ? "done " : "neither "));
+        assertTrue(benchmarks.start());
+        assertTrue(seen.toString(), seen.toString().endsWith("running "));
+        untilDone();
+        assertTrue(seen.toString(), seen.toString().endsWith("done "));
+    }
+
+    @Test
+    public void aNumberOfThreadsThatFailsIsSaidSo() {
+        Interpreter.script = Interpreter.Script.failsToRun(new IllegalArgumentException("no kernel"));
         assertTrue(benchmarks.start());
         untilDone();
         assertNotNull(benchmarks.measured());

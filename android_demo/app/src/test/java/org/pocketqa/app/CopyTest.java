@@ -95,7 +95,7 @@ public class CopyTest {
         HeldStream never = new HeldStream(MODEL, true);
         Uri uri =
                 phone.document(
-                        new ContentResolver.Entry(never, "slow.tflite", null) {
+                        new ContentResolver.Entry(never, "slow.tflite") {
                             @Override
                             protected InputStream open() {
                                 opening.here();
@@ -136,7 +136,7 @@ public class CopyTest {
         phone.app.shelf.take(Uri.parse("content://documents/forbidden"));
         untilIdle();
         assertEquals("unnamed_file: fault_gone", phone.problem());
-        ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(MODEL), "passage", null);
+        ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(MODEL), "passage");
         phone.app.shelf.take(phone.provided("file:///data/data/org.pocketqa.app/files/passage", own));
         untilIdle();
         assertEquals("unnamed_file: fault_gone", phone.problem());
@@ -155,7 +155,7 @@ public class CopyTest {
         phone.app.shelf.takeSent(phone.document(ModelBytes.changed(), "anything.bin"));
         phone.until(() -> phone.app.copier.job().question() != null);
         assertEquals("small-fp32.tflite", phone.app.copier.job().question().facts.fileName());
-        assertTrue(phone.app.shelf.has("small-fp32.tflite")); // so the question says that it replaces one
+        assertNotNull(phone.app.shelf.model("small-fp32.tflite")); // so the question says that it replaces one
         phone.app.copier.cancel();
         phone.look();
         assertEquals(before, phone.model(phone.inUse()).sha256());

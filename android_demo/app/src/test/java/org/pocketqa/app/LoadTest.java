@@ -21,39 +21,14 @@ public class LoadTest {
 
     @Rule public final Phone phone = new Phone();
 
-    private static Interpreter.Script opening(Error error, RuntimeException exception) {
-        return new Interpreter.Script() {
-            @Override
-            public void opening(File file) {
-                raise(error, exception);
-            }
-        };
-    }
-
-    private static Interpreter.Script running(Error error, RuntimeException exception) {
-        return new Interpreter.Script() {
-            @Override
-            public void running(Interpreter interpreter) {
-                raise(error, exception);
-            }
-        };
-    }
-
-    private static void raise(Error error, RuntimeException exception) {
-        if (error != null) {
-            throw error;
-        }
-        throw exception;
-    }
-
     /** Each way in which a phone refuses a complete model, with the beginning of its message. */
     private static Map<String, Interpreter.Script> refusals() {
         Map<String, Interpreter.Script> refusals = new LinkedHashMap<>();
-        refusals.put("runtime_missing[[test-abi]]", opening(new UnsatisfiedLinkError("no library"), null));
-        refusals.put("runtime_refuses[bad model]", opening(null, new IllegalArgumentException("bad model")));
-        refusals.put("fault_memory", opening(new OutOfMemoryError(), null));
-        refusals.put("runtime_fails[no kernel]", running(null, new IllegalStateException("no kernel")));
-        refusals.put("fault_unexpected[StackOverflowError]", running(new StackOverflowError(), null));
+        refusals.put("runtime_missing[[test-abi]]", Interpreter.Script.failsToOpen(new UnsatisfiedLinkError("no library")));
+        refusals.put("runtime_refuses[bad model]", Interpreter.Script.failsToOpen(new IllegalArgumentException("bad model")));
+        refusals.put("fault_memory", Interpreter.Script.failsToOpen(new OutOfMemoryError()));
+        refusals.put("runtime_fails[no kernel]", Interpreter.Script.failsToRun(new IllegalStateException("no kernel")));
+        refusals.put("fault_unexpected[StackOverflowError]", Interpreter.Script.failsToRun(new StackOverflowError()));
         refusals.put(
                 "This phone's runtime computes this fp32 model wrongly",
                 new Interpreter.Script() {
@@ -237,7 +212,7 @@ public class LoadTest {
         listeners.add(stays);
         phone.app.engine.report(new LoadProblem("x", "sentence"));
         listeners.remove(leaves);
-        phone.app.engine.dismissProblem();
+        phone.app.engine.report(null);
         assertEquals(2, heard[0]);
         assertEquals(1, heard[1]);
     }

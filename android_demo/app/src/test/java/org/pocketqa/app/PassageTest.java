@@ -95,7 +95,7 @@ public class PassageTest {
         load(Uri.parse("content://documents/forbidden"));
         untilRead();
         assertEquals("fault_gone", workspace.notice());
-        ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(TEXT), "passage", null);
+        ContentResolver.Entry own = new ContentResolver.Entry(new ByteArrayInputStream(TEXT), "passage");
         load(phone.provided("file:///data/data/org.pocketqa.app/files/passage", own));
         untilRead();
         assertEquals("fault_gone", workspace.notice());

@@ -156,7 +156,7 @@ final class Phone extends ExternalResource {
 
     /** Returns a document of another app, as from the file picker. */
     Uri document(InputStream content, String name) {
-        return document(new ContentResolver.Entry(content, name, null));
+        return document(new ContentResolver.Entry(content, name));
     }
 
     Uri document(byte[] content, String name) {
@@ -193,12 +193,9 @@ final class Phone extends ExternalResource {
     }
 
     StoredModel model(String name) {
-        for (StoredModel model : app.shelf.models()) {
-            if (model.name.equals(name)) {
-                return model;
-            }
-        }
-        throw new AssertionError("no model " + name + " in " + names());
+        StoredModel model = app.shelf.model(name);
+        assertNotNull("no model " + name + " in " + names(), model);
+        return model;
     }
 
     String names() {

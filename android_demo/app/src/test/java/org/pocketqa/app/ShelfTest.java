@@ -2,6 +2,7 @@ package org.pocketqa.app;
 
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNotEquals;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertTrue;
 
@@ -120,7 +121,7 @@ public class ShelfTest {
         phone.look();
         assertTrue(phone.problem(), phone.problem().startsWith("new.tflite: This is not a TFLite model."));
         assertEquals("small-fp32.tflite", phone.inUse());
-        phone.app.engine.dismissProblem();
+        phone.app.engine.report(null);
         phone.look();
         assertNull(phone.problem());
         phone.push("new.tflite", ModelBytes.named("better"));
@@ -133,14 +134,13 @@ public class ShelfTest {
         phone.startWith(MODEL);
         List<StoredModel> shown = phone.app.shelf.models();
         phone.look();
-        assertTrue("nothing new", ModelShelf.same(shown, phone.app.shelf.models()));
+        assertEquals("nothing new", shown, phone.app.shelf.models());
         phone.push("good.tflite", ModelBytes.changed());
         phone.look();
-        assertFalse(ModelShelf.same(shown, phone.app.shelf.models()));
+        assertNotEquals(shown, phone.app.shelf.models());
         assertEquals("small-fp32.tflite", phone.names());
         assertEquals(123456, phone.app.engine.state().model.facts.parameters);
         assertEquals("loaded once each", 2, Interpreter.OPENED.get());
-        assertFalse(ModelShelf.same(shown, Collections.<StoredModel>emptyList()));
     }
 
     @Test
@@ -165,13 +165,7 @@ public class ShelfTest {
         phone.startWith(MODEL);
         phone.take("other.tflite", ModelBytes.named("other"));
         phone.use("small-fp32.tflite");
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void opening(File file) {
-                        throw new IllegalArgumentException("damaged");
-                    }
-                };
+        Interpreter.script = Interpreter.Script.failsToOpen(new IllegalArgumentException("damaged"));
         phone.app.shelf.want("other-fp32.tflite");
         phone.look();
         assertEquals("small-fp32.tflite", phone.inUse());

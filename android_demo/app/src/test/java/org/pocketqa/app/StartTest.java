@@ -14,7 +14,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.Rule;
@@ -86,7 +85,7 @@ public class StartTest {
         phone.start();
         assertNull(phone.inUse());
         assertEquals("other-fp32.tflite: fault_gone", phone.problem());
-        phone.app.engine.dismissProblem();
+        phone.app.engine.report(null);
         phone.look();
         assertNull(phone.problem());
     }
@@ -299,13 +298,7 @@ public class StartTest {
     @Test
     public void aLoadThatFailsIsNoCrash() throws IOException {
         phone.startWith(MODEL);
-        Interpreter.script =
-                new Interpreter.Script() {
-                    @Override
-                    public void opening(File file) {
-                        throw new OutOfMemoryError();
-                    }
-                };
+        Interpreter.script = Interpreter.Script.failsToOpen(new OutOfMemoryError());
         phone.app.engine.setThreads(4);
         phone.until(() -> phone.app.engine.state().loading == null);
         assertEquals("small-fp32.tflite: fault_memory", phone.problem());
@@ -313,14 +306,6 @@ public class StartTest {
         phone.start();
         assertNull(phone.problem());
         assertEquals("small-fp32.tflite", phone.inUse());
-    }
-
-    @Test
-    public void whatAProcessLeftUnfinishedIsRemoved() throws IOException {
-        assertTrue(phone.privateFile("models").mkdir());
-        write("models/model1.unfinished", "x");
-        phone.start();
-        assertEquals(Collections.emptyList(), phone.privateFiles());
     }
 
     @Test

@@ -56,6 +56,16 @@ public class TextsTest {
     }
 
     @Test
+    public void aLongAnswerIsCutBetweenTwoCharacters() {
+        StringBuilder word = new StringBuilder("a");
+        for (int i = 0; i < 1500; i++) {
+            word.append("\ud83d\ude00"); // one character with two UTF-16 units
+        }
+        phone.read(word.toString());
+        assertEquals(word.substring(0, 1999) + "\u2026", phone.ask("b"));
+    }
+
+    @Test
     public void progressCountsFromOneToTheLast() {
         AskJob job = new AskJob(() -> {});
         assertEquals("working_tokenizing", PanelText.progress(phone.app.getResources(), job));

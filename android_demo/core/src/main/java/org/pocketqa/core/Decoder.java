@@ -8,24 +8,14 @@ import java.util.List;
 /** Computes the answers and the null score from the logits of a question's windows, as qa/text/answers.py does. */
 final class Decoder {
     private static final Comparator<Candidate> BEST_FIRST =
-            new Comparator<Candidate>() {
-                @Override
-                public int compare(Candidate a, Candidate b) {
-                    int byScore = Double.compare(b.score, a.score);
-                    int byStart = a.start < b.start ? -1 : a.start > b.start ? 1 : 0;
-                    int byEnd = a.end < b.end ? -1 : a.end > b.end ? 1 : 0;
-                    return byScore != 0 ? byScore : byStart != 0 ? byStart : byEnd;
-                }
+            (a, b) -> {
+                int byScore = Double.compare(b.score, a.score);
+                int byStart = Integer.compare(a.start, b.start);
+                return byScore != 0 ? byScore : byStart != 0 ? byStart : Integer.compare(a.end, b.end);
             };
 
     // In single precision, so that equal shares, which Python sums in another order, stay as ranked.
-    private static final Comparator<Candidate> LARGEST_SHARE_FIRST =
-            new Comparator<Candidate>() {
-                @Override
-                public int compare(Candidate a, Candidate b) {
-                    return Float.compare((float) b.share, (float) a.share);
-                }
-            };
+    private static final Comparator<Candidate> LARGEST_SHARE_FIRST = (a, b) -> Float.compare((float) b.share, (float) a.share);
 
     private final Tokens passage;
     private final QASettings settings;

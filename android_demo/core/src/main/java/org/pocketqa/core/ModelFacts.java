@@ -24,11 +24,8 @@ public final class ModelFacts {
 
     /** Reads the summary of a complete file. Fast, because nothing else is read or checked. */
     static ModelFacts read(File path) throws IOException {
-        RandomAccessFile file = new RandomAccessFile(path, "r");
-        try {
+        try (RandomAccessFile file = new RandomAccessFile(path, "r")) {
             return new ModelFacts(ModelPackage.info(new ZipTail(file)));
-        } finally {
-            file.close();
         }
     }
 

@@ -52,8 +52,7 @@ public final class ModelPackage {
 
     /** Reads and verifies a file. Throws ModelFileException with a message for the user. */
     public static ModelPackage read(File path) throws IOException {
-        RandomAccessFile file = new RandomAccessFile(path, "r");
-        try {
+        try (RandomAccessFile file = new RandomAccessFile(path, "r")) {
             checkMagic(file);
             ZipTail zip = new ZipTail(file);
             Fields info = info(zip);
@@ -69,8 +68,6 @@ public final class ModelPackage {
                                 + "Copy the file again.");
             }
             return model;
-        } finally {
-            file.close();
         }
     }
 

@@ -7,6 +7,7 @@ import java.io.InputStream;
 import java.io.RandomAccessFile;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 
 /** Private folder of model files, and the inbox folders into which computers push new ones. */
@@ -35,7 +36,7 @@ public final class ModelStore {
         }
     }
 
-    /** Returns all models, ordered by name. */
+    /** Returns all models, ordered by name. An unchanged file is the same object as in the last list. */
     public List<StoredModel> list() {
         List<StoredModel> models = new ArrayList<StoredModel>();
         for (File file : files(folder, EXTENSION)) {
@@ -97,8 +98,7 @@ public final class ModelStore {
     // A stream of another app may never end, so there is a limit.
     private void copy(InputStream in, File to, CopyProgress progress) throws IOException {
         long most = Math.min(MOST_BYTES, folder.getUsableSpace() - BYTES_LEFT_FREE);
-        FileOutputStream out = new FileOutputStream(to);
-        try {
+        try (FileOutputStream out = new FileOutputStream(to)) {
             byte[] block = new byte[BLOCK];
             long bytes = 0;
             for (int n = read(in, block); n >= 0; n = read(in, block)) {
@@ -116,8 +116,6 @@ public final class ModelStore {
                 progress.copied(bytes);
             }
             sync(out);
-        } finally {
-            out.close();
         }
     }
 
@@ -150,17 +148,9 @@ public final class ModelStore {
     }
 
     private static void checkMagic(File path) throws IOException {
-        RandomAccessFile file = new RandomAccessFile(path, "r");
-        try {
+        try (RandomAccessFile file = new RandomAccessFile(path, "r")) {
             ModelPackage.checkMagic(file);
-        } finally {
-            file.close();
         }
-    }
-
-    /** Returns a received file with the summary of its package. */
-    public StoredModel received(File received) {
-        return new StoredModel(received);
     }
 
     /**
@@ -213,18 +203,11 @@ public final class ModelStore {
     }
 
     private static List<File> files(File folder, String ending) {
-        List<File> found = new ArrayList<File>();
-        File[] all = folder == null ? null : folder.listFiles();
-        for (File file : all == null ? new File[0] : sorted(all)) {
-            if (file.getName().endsWith(ending) && file.isFile()) {
-                found.add(file);
-            }
+        File[] found = folder == null ? null : folder.listFiles(file -> file.getName().endsWith(ending) && file.isFile());
+        if (found == null) { // there is no such folder
+            return Collections.emptyList();
         }
-        return found;
-    }
-
-    private static File[] sorted(File[] files) {
-        Arrays.sort(files);
-        return files;
+        Arrays.sort(found);
+        return Arrays.asList(found);
     }
 }

@@ -16,7 +16,8 @@ public final class StoredModel {
     /** Summary from its package; null if it cannot be read. */
     public final ModelFacts facts;
 
-    StoredModel(File file) {
+    /** Describes a file as it is now. */
+    public StoredModel(File file) {
         this.file = file;
         this.name = file.getName();
         this.bytes = file.length();
@@ -44,11 +45,8 @@ public final class StoredModel {
 
     /** Returns the SHA-256 of the complete file, as `sha256sum` prints it. */
     public String sha256() throws IOException {
-        RandomAccessFile opened = new RandomAccessFile(file, "r");
-        try {
+        try (RandomAccessFile opened = new RandomAccessFile(file, "r")) {
             return Sha256.of(opened, opened.length());
-        } finally {
-            opened.close();
         }
     }
 }

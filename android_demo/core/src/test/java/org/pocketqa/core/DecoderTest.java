@@ -2,8 +2,6 @@ package org.pocketqa.core;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
-import static org.junit.Assert.assertNull;
-import static org.junit.Assert.assertSame;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
@@ -287,45 +285,6 @@ public class DecoderTest {
             before += difference > 0 || (difference == 0 && i < k) ? 1 : 0;
         }
         return before;
-    }
-
-    @Test
-    public void theThresholdIsTheLargestDifferenceThatStillAnswers() {
-        List<Candidate> candidates = Arrays.asList(new Candidate(3, 1, 2, 0.6), new Candidate(2, 3, 4, 0.3));
-        assertSame(candidates.get(0), answers(candidates, 5, null).best);
-        assertSame(candidates.get(0), answers(candidates, 1e9, null).best);
-        assertSame(candidates.get(0), answers(candidates, 5, 2.0).best);
-        assertNull(answers(candidates, 5, 1.99).best);
-        assertNull(answers(candidates, 2, -1.5).best);
-        assertSame(candidates.get(0), answers(candidates, 1, -1.5).best);
-        assertEquals(2, answers(candidates, 5, 1.0).candidates.size());
-    }
-
-    @Test
-    public void nothingIsNoAnswerWhateverTheThreshold() {
-        List<Candidate> none = Collections.emptyList();
-        assertNull(answers(none, -100, null).best);
-        assertNull(answers(none, -100, 100.0).best);
-        assertEquals(0, answers(none, 0, null).probabilities().length);
-    }
-
-    @Test
-    public void withoutAThresholdProbabilitiesAreTheShares() {
-        List<Candidate> candidates = Arrays.asList(new Candidate(0, 0, 1, 0.6), new Candidate(-1, 1, 2, 0.3));
-        assertArrayEquals(new double[] {0.6, 0.3}, answers(candidates, 5000, null).probabilities(), 0);
-    }
-
-    @Test
-    public void withAThresholdTheyShareWhatNoAnswerLeaves() {
-        List<Candidate> candidates = Arrays.asList(new Candidate(0, 0, 1, 0.6), new Candidate(-1, 1, 2, 0.3));
-        assertArrayEquals(new double[] {0.3, 0.15}, answers(candidates, 0, 0.0).probabilities(), 1e-12);
-        assertArrayEquals(new double[] {0.06, 0.03}, answers(candidates, Math.log(9), 0.0).probabilities(), 1e-12);
-        assertArrayEquals(new double[] {0.3, 0.15}, answers(candidates, 5000, 5000.0).probabilities(), 1e-12);
-        assertArrayEquals(new double[] {0, 0}, answers(candidates, 5000, 0.0).probabilities(), 0);
-    }
-
-    private static Answers answers(List<Candidate> candidates, double nullScore, Double threshold) {
-        return new Answers(candidates, nullScore, threshold, null, 1, 1, 1, 1, 0, 0, 0);
     }
 
     /** Returns one window over a complete passage. */

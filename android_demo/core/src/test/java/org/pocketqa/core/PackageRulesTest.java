@@ -40,7 +40,8 @@ public class PackageRulesTest {
                     throw new AssertionError(rule.toString(), refusal);
                 }
             } else {
-                assertThrows(rule.toString(), ModelFileException.class, () -> ModelPackage.read(file));
+                ModelPackageTest.checkMessage(
+                        assertThrows(rule.toString(), ModelFileException.class, () -> ModelPackage.read(file)).getMessage());
             }
             file.delete();
         }

@@ -39,12 +39,6 @@ public class ZipTailTest {
     }
 
     @Test
-    public void readsWhatIsStoredUnpacked() throws IOException {
-        ModelFiles files = ModelFiles.small().store("vocab.txt");
-        assertEquals(files.text("vocab.txt"), text(files.bytes(), "vocab.txt"));
-    }
-
-    @Test
     public void readsWhatAnotherProgramZipped() throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         try (ZipOutputStream zip = new ZipOutputStream(out)) { // sizes after the data; the local header lacks them
@@ -126,11 +120,6 @@ public class ZipTailTest {
         for (int length : new int[] {28, 30, 32}) { // of the name, of the extra field, of the comment
             refused("directory is cut off", () -> text(ModelFiles.patch(file.clone(), last + length, 2, 65535), "a"));
         }
-    }
-
-    @Test
-    public void aNameThatIsThereTwiceIsRefused() {
-        refused("vocab.txt appears twice", () -> text(ModelFiles.small().twice("vocab.txt").bytes(), "qa.json"));
     }
 
     @Test

@@ -33,7 +33,8 @@ class UnlabelledOptions:
     data: str = "embedded"
     """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their train part)."""
     passages: int = 1
-    """Other passages of its article to ask each question of; fewer where the article has fewer."""
+    """Other passages of its article to ask each question of; fewer where the article has fewer. A passage
+    without a title is an article."""
     same_kind: int = 0
     """Passages of other articles of the same category to ask each question of, where the data has categories;
     only the teacher labels these."""
@@ -75,7 +76,7 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     given = read_originals(path)
     articles = [
         [list(passage) for _, passage in groupby(article, lambda e: e.context)]
-        for _, article in groupby(given, lambda e: e.title)
+        for _, article in groupby(given, lambda e: e.article)
     ]
     similar = similar_words(options.model) if options.reworded else None
     added = [

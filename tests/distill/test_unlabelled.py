@@ -20,7 +20,7 @@ from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
 from distill.unlabelled.words import SimilarWords
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.threshold import hold_out
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -101,6 +101,22 @@ def test_options_of_replaced_words_need_some(given, tmp_path):
     (name,) = given
     with pytest.raises(OptionError, match=f"--{name} needs --reworded"):
         UnlabelledOptions(out=tmp_path / "more.json", passages=1, **given)
+
+
+@pytest.mark.parametrize(("option", "n_added"), [("passages", 0), ("same_kind", 4)])
+def test_a_passage_without_a_title_is_an_article(tmp_path, option, n_added):
+    passages = ["First text.", "Second text."]
+    asked = [
+        Example(f"{n}-{number}", "", text, "Which?", (Answer(text, 0),), False, "letter")
+        for n, text in enumerate(passages)
+        for number in range(2)
+    ]
+    source = write_examples(tmp_path / "source.json", asked)
+    out = tmp_path / "more.json"
+    made = add_unlabelled(UnlabelledOptions(data=str(source), out=out, **{"passages": 0, option: 1}))
+    added = [e for e in made if e.unlabelled]
+    assert len(added) == n_added
+    assert all(e.context != passages[int(e.id[0])] for e in added)
 
 
 def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):

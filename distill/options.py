@@ -16,7 +16,7 @@ from qa.base.help import EXPERT, Expert
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.settings import QASettings
+from qa.text.settings import QASettings, WindowOptions
 
 RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
 --batch-size, --epochs and --warmup override them."""
@@ -63,26 +63,6 @@ class StageOptions:
     def training(self) -> TrainingOptions:
         """Return the options of the training loop: the flags with their names."""
         return TrainingOptions(**same_named(TrainingOptions, self))
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowOptions:
-    """Options of every stage that chooses how its model reads a passage."""
-
-    max_length: Expert[int | None] = None
-    """Longest window in tokens; by default that of the model to start from, 384 for an encoder."""
-    doc_stride: Expert[int | None] = None
-    """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
-    max_question_length: Expert[int | None] = None
-    """Longest question in tokens, the rest is truncated; by default likewise, 64."""
-    max_answer_length: Expert[int | None] = None
-    """Longest answer in tokens that the model may give; by default likewise, 30."""
-
-    def window_settings(self, base: QASettings) -> QASettings:
-        """Return `base` with the given lengths, without what was tuned for another model."""
-        names = ("max_length", "doc_stride", "max_question_length", "max_answer_length")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,7 +112,7 @@ def test_a_passage_without_a_title_is_an_article(tmp_path, option, n_added):
         for number in range(2)
     ]
     source = write_examples(tmp_path / "source.json", asked)
-    out = tmp_path / "more.json"
+    out = tmp_path / "new" / "more.json"
     made = add_unlabelled(UnlabelledOptions(data=str(source), out=out, **{"passages": 0, option: 1}))
     added = [e for e in made if e.unlabelled]
     assert len(added) == n_added

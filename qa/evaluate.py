@@ -68,8 +68,6 @@ class EvaluateOptions:
             raise OptionError("give either --model or --predictions")
         for name in changed(self, ("out", "null_threshold", "mode") if self.model is None else ()):
             check_exclusive(True, flag_of(name), "--predictions")
-        both = self.mode != DEFAULT_MODE and self.null_threshold is not None
-        check_exclusive(both, f"--mode {self.mode}", "--null-threshold")
         if self.out is not None:
             check_new_file(self.out, "--out")
         if self.errors is not None:

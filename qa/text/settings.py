@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from qa.base.cli import check_choice, check_option
+from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.errors import BundleError, OptionError
 from qa.base.help import Expert
 
@@ -90,9 +90,13 @@ class QASettings:
         return replace(self, null_threshold=self.strict_threshold)
 
     def deciding(self, mode: Mode, null_threshold: float | None) -> "QASettings":
-        """Return the settings with `null_threshold` where one is given, else with that of the mode."""
+        """Return the settings with `null_threshold` where one is given, else with that of the mode.
+
+        OptionError for a threshold and another mode than the default, and as `in_mode`.
+        """
         if null_threshold is None:
             return self.in_mode(mode)
+        check_exclusive(mode != DEFAULT_MODE, f"mode {mode}", "null_threshold")
         return replace(self, null_threshold=null_threshold)
 
     def save(self, path: Path) -> None:

@@ -114,14 +114,12 @@ class Reader:
         """
         return self.answer_all([(question, context)], read_all=read_all)[0]
 
-    def answer_all(
-        self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False
-    ) -> list[Answer]:
+    def answer_all(self, pairs: Iterable[Pair], *, read_all: bool = False) -> list[Answer]:
         """Return the best answer to each (question, context), in order.
 
         Equal contexts are tokenized once, and windows run in batches.
         """
-        return self.read(pairs, read_all=read_all, progress=progress).answers
+        return self.read(pairs, read_all=read_all).answers
 
     def read(self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False) -> Reading:
         """Answer as `answer_all`, and return null scores, numbers of windows and times too."""

@@ -101,11 +101,7 @@ class QASettings:
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(self.to_json(), encoding="utf-8")
-
-    def to_json(self) -> str:
-        """Return the text that `save` writes."""
-        return json.dumps(self.to_dict(), indent=1) + "\n"
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by JSON key; what the model does not have has no key."""

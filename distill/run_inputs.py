@@ -35,21 +35,17 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
         return BundleError(f"{bundle.path}: made {made}; choose another --out")
 
     given = {name: value for name, value in asdict(options).items() if name not in FREE_OPTIONS}
-    # An older bundle records no option that is newer than it.
-    defaults = {name: getattr(type(options), name, None) for name in given}
-    made_with = _recorded(defaults) | _recorded(bundle.manifest.config or {})
+    made_with = bundle.manifest.config or {}
     for name, value in _recorded(given).items():
-        if not _same(made_with[name], value):
-            raise differs(f"with {flag_of(name)} {made_with[name]}, not {value}")
-    for name, value in made_with.items():
-        if value is not None and name not in (*given, *FREE_OPTIONS):
-            raise differs(f"with {flag_of(name)} {value}, an option that the command no longer has")
+        before = made_with.get(name)
+        if not _same(before, value):
+            raise differs(f"with {flag_of(name)} {before}, not {value}")
     training_data = bundle.manifest.training_data
     if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
         raise differs(f"of another --data than {options.data} is now")
     made_of = bundle.lineage()
-    if teacher := bundle.manifest.teacher:  # older bundles name it without its lineage
-        made_of += teacher.lineage or [Ancestor(name=teacher.name, sha256=teacher.sha256)]
+    if teacher := bundle.manifest.teacher:
+        made_of += teacher.lineage
     for name, path in models.items():
         if path and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
             raise differs(f"of another {flag_of(name)} than {path} is now")
@@ -60,12 +56,9 @@ def _is_one_of(folder: Path, models: list[Ancestor]) -> bool:
     manifest = folder / MANIFEST
     if manifest.is_file() and file_sha256(manifest) in {model.sha256 for model in models}:
         return True
-    files = source_files(folder)
-    encoders = [model.encoder for model in models if model.encoder]
+    encoders = [model.encoder.files for model in models if model.encoder]
     sources = [model.source.files for model in models if model.source]
-    if files in (*sources, *(encoder.files for encoder in encoders)):
-        return True
-    return files.get(WEIGHTS) in {encoder.sha256 for encoder in encoders if not encoder.files}
+    return source_files(folder) in (*encoders, *sources)
 
 
 def _recorded(options: Mapping[str, Any]) -> dict[str, Any]:

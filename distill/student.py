@@ -93,23 +93,6 @@ def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     return same_parts and same_merges and one.get_vocab() == other.get_vocab()
 
 
-def check_hidden_states(teacher: QAModel, student: QAModel, one_tokenizer: bool, weight: float) -> None:
-    """Raise OptionError where hidden states are to be compared but differ in tokens or width, or are none."""
-    ours = student.encoder.hidden_size
-    theirs = teacher.encoder.hidden_size
-    reason = ""
-    if not one_tokenizer:
-        reason = "the teacher has another tokenizer than the student"
-    elif not (student.encoder.layers and teacher.encoder.layers):
-        reason = "a standalone model has no layers to compare"
-    elif ours != theirs:
-        reason = f"student is {ours} wide and teacher {theirs}"
-    elif getattr(teacher.encoder.config, "normalization_type", "") == "no_norm":
-        reason = "the teacher's states are not normalized, so they would outweigh all other losses"
-    if weight > 0 and reason:
-        raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")
-
-
 def set_attention_dropout(model: QAModel, share: float) -> None:
     """Set the dropout of attention weights in place, in encoders of any family."""
     for module in model.encoder.modules():

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from distill.data import DataSplits
 from distill.options import DistillationOptions
-from distill.student import check_hidden_states, disable_dropout, same_tokens
+from distill.student import disable_dropout, same_tokens
 from distill.training.alignment import Alignment
 from distill.training.objectives import Distillation, supervised
 from distill.training.precision import resolve_precision
@@ -60,9 +60,22 @@ class TeacherBundle:
             )
 
     def check_hidden_states(self, student: QAModel, weight: float) -> None:
-        """Raise OptionError unless hidden states can be compared token by token where `weight` is above 0."""
-        if weight > 0:
-            check_hidden_states(self.model, student, not self.aligned, weight)
+        """Raise OptionError where `weight` is above 0 and hidden states cannot be compared token by token."""
+        if weight == 0:
+            return
+        ours = student.encoder
+        theirs = self.model.encoder
+        reason = ""
+        if self.aligned:
+            reason = "the teacher has another tokenizer than the student"
+        elif not (ours.layers and theirs.layers):
+            reason = "a standalone model has no layers to compare"
+        elif ours.hidden_size != theirs.hidden_size:
+            reason = f"student is {ours.hidden_size} wide and teacher {theirs.hidden_size}"
+        elif getattr(theirs.config, "normalization_type", "") == "no_norm":
+            reason = "the teacher's states are not normalized, so they would outweigh all other losses"
+        if reason:
+            raise OptionError(f"--hidden-weight {weight}: {reason}; give --hidden-weight 0")
 
     def reader(self, windows: Sequence[Window]) -> Teacher:
         """Return the teacher as it reads the student's windows."""

@@ -37,7 +37,8 @@ from qa.text.tokenization import load_tokenizer
 
 def finetune(options: FinetuneOptions) -> Bundle:
     """Fine-tune, print a line about the result and return its bundle."""
-    bundle = finetuned(options)
+    making = Making.open("finetune", options, options.out, model=options.model, adapter=options.adapter)
+    bundle = making.done or finetuned(options, making)
     if is_first_process():
         print(summary(bundle), flush=True)
         if can_be_pruned(bundle):
@@ -48,11 +49,8 @@ def finetune(options: FinetuneOptions) -> Bundle:
     return bundle
 
 
-def finetuned(options: FinetuneOptions) -> Bundle:
-    """Fine-tune and save, or return the bundle that an interrupted run has finished."""
-    making = Making.open("finetune", options, options.out, model=options.model, adapter=options.adapter)
-    if making.done:
-        return making.done
+def finetuned(options: FinetuneOptions, making: Making) -> Bundle:
+    """Fine-tune and save."""
     start = starting_point(options)
     splits = load_splits(options.data, options.eval_data, start.parent)
     windows = training_windows(splits, load_tokenizer(start.tokenizer), start.settings)

@@ -1,6 +1,5 @@
 """Distil a teacher into a student: what `python -m distill.run` does."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +8,10 @@ from distill.making import Making, Start, is_first_process, summary
 from distill.options import DistillOptions
 from distill.prune_plan.importance import sample_labelled
 from distill.prune_plan.plan import check_pruning, prune_by_importance
-from distill.student import (
-    check_hidden_states,
-    same_tokens,
-    standalone_student,
-    student_from_layers,
-)
+from distill.student import standalone_student, student_from_layers
 from distill.teacher import TeacherBundle, distillation_trainer
 from distill.teacher_score import teacher_score
-from distill.train_on_gold import encoder_start, finetuned, fresh_start
+from distill.train_on_gold import fresh_start
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
@@ -32,12 +26,18 @@ INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
 
 def distil(options: DistillOptions) -> Bundle:
-    """Make teacher and student, print a line about each and return the student's bundle."""
+    """Make the student, print a line about it and its teacher, and return its bundle."""
     out = options.out / "student"
-    models = {"student": options.student, "student_encoder": options.student_encoder}
-    if not (options.weights().gold_only and (options.student or starts_from_encoder(options))):
-        models |= {"teacher": given_teacher(options), "teacher_encoder": options.teacher_encoder}
-    making = Making.open("distill", options, out, folder=options.out, **models)
+    untaught = options.weights().gold_only and (options.student or starts_from_encoder(options))
+    making = Making.open(
+        "distill",
+        options,
+        out,
+        folder=options.out,
+        student=options.student,
+        student_encoder=options.student_encoder,
+        teacher=None if untaught else teacher_path(options),
+    )
     bundle = making.done or distilled(options, making)
     if is_first_process():
         print(summary(bundle))
@@ -46,18 +46,22 @@ def distil(options: DistillOptions) -> Bundle:
 
 
 def distilled(options: DistillOptions, making: Making) -> Bundle:
-    """Make what is missing of teacher and student, and save the student."""
+    """Make the student and save it."""
     options.check_cache()
     parent = open_model(options.student, format="pytorch") if options.student else None
-    teacher, splits = teacher_and_data(options, parent)
-    bundle = teacher.bundle
-    start = student_start(options, lambda: teacher.model, bundle.path, bundle.settings, parent)
+    bundle = open_model(teacher_path(options), format="pytorch")
+    teacher = TeacherBundle(bundle)
+    taught = not options.weights().gold_only
+    splits = load_splits(options.data, options.eval_data, parent or bundle, unlabelled=taught)
+    copied = teacher_in_run(options)
+    if copied and copied.exists():
+        copy_bundle(bundle.path, copied)  # another model there is said before minutes of work
+    start = student_start(options, teacher, parent)
     tokenizer = load_tokenizer(start.tokenizer)
     teacher.read(tokenizer, splits.train)
     teacher.check_windows(start.settings)
     teacher.check_hidden_states(start.model, options.hidden_weight)
     windows = training_windows(splits, tokenizer, start.settings)
-    taught = not options.weights().gold_only
     made = Made(teacher=bundle.as_teacher(parent)) if parent and taught else start.made
     if options.prunes:
         sample = sample_labelled(windows, options.importance_windows, options.seed)
@@ -81,27 +85,14 @@ def starts_from_encoder(options: DistillOptions) -> bool:
     return options.student_encoder is not None and options.student_encoder not in STANDALONE_MODELS
 
 
-def teacher_and_data(options: DistillOptions, parent: Bundle | None) -> tuple[TeacherBundle, DataSplits]:
-    """Open the teacher or fine-tune a new one, and read the questions.
-
-    All that can be refused is refused before a teacher is trained.
-    """
-    path = given_teacher(options)
-    given = open_model(path, format="pytorch") if path else None
-    teacher_labels = given is not None and not options.weights().gold_only
-    splits = load_splits(options.data, options.eval_data, parent or given, unlabelled=teacher_labels)
-    if given is None:
-        check_plan(options, parent)
-        given = finetuned(options.teacher_options())
-    copied = teacher_in_run(options)
-    if copied and copied.exists():
-        copy_bundle(given.path, copied)  # another model there is said before minutes of work
-    return TeacherBundle(given), splits
+def teacher_path(options: DistillOptions) -> Path:
+    """Return the teacher of the options, or the shipped one."""
+    return options.teacher or shipped(TEACHER, "--teacher")
 
 
 def teacher_in_run(options: DistillOptions) -> Path | None:
     """Return where a copy of the shipped teacher goes: later stages and tables find it in the run folder."""
-    return None if options.teacher_encoder or options.teacher else options.out / "teacher"
+    return None if options.teacher else options.out / "teacher"
 
 
 def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> None:
@@ -115,30 +106,11 @@ def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> No
         print(score, flush=True)
 
 
-def check_plan(options: DistillOptions, parent: Bundle | None) -> None:
-    """Build the student of an untrained teacher and drop it: errors come before the teacher is fine-tuned."""
-    new = encoder_start(options.teacher_options())
-    start = student_start(options, lambda: new.model, new.tokenizer, QASettings(), parent)
-    new.model.check_windows(start.settings)
-    one_tokenizer = same_tokens(load_tokenizer(new.tokenizer), load_tokenizer(start.tokenizer))
-    check_hidden_states(new.model, start.model, one_tokenizer, options.hidden_weight)
-
-
-def given_teacher(options: DistillOptions) -> Path | None:
-    """Return the teacher of the options or the shipped one; None where a new one is fine-tuned."""
-    return None if options.teacher_encoder else options.teacher or shipped(TEACHER, "--teacher")
-
-
-def student_start(
-    options: DistillOptions,
-    teacher: Callable[[], QAModel],
-    teacher_folder: Path,
-    teacher_settings: QASettings,
-    parent: Bundle | None,
-) -> Start:
+def student_start(options: DistillOptions, teacher: TeacherBundle, parent: Bundle | None) -> Start:
     """Return `parent`, to be trained further, or a new student, not yet pruned. OptionError for none."""
     if parent is None:
-        start = new_student(options, teacher(), teacher_folder, options.window_settings(teacher_settings))
+        settings = options.window_settings(teacher.bundle.settings)
+        start = new_student(options, teacher.model, teacher.bundle.path, settings)
     else:
         model = QAModel.from_pretrained(parent.path)
         settings = options.window_settings(parent.settings)

@@ -28,7 +28,7 @@ from qa.base.errors import OptionError
 from qa.base.help import Expert
 from qa.base.shipped import ASKED, shipped
 from qa.documents import STDIN, Texts, read_texts
-from qa.reader import Answer, Reader, check_text
+from qa.reader import Answer, Reader
 from qa.runtime.runtimes import available_cores
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
 
@@ -77,18 +77,11 @@ class AskOptions:
             "none",
             'a file or folder, with a question behind it: ask contract.txt "How much is the rent?"',
         )
-        for word in self.text:
-            check_option(bool(word.strip()), "TEXT", ascii(word), "a file, a folder or a question")
-        for question in self.question:
-            check_text(question, "--question")
-            check_option(bool(question.strip()), "--question", ascii(question), "more than spaces")
+        for name, words in (("TEXT", self.text), ("--question", self.question)):
+            for word in words:
+                check_option(bool(word.strip()), name, ascii(word), "more than spaces")
         cores = available_cores()
         wanted = f"between 1 and {cores}, the cores there are"
-        check_exclusive(
-            self.mode != DEFAULT_MODE and self.null_threshold is not None,
-            f"--mode {self.mode}",
-            "--null-threshold",
-        )
         check_exclusive(self.json and self.format == "answer", "--json", "--format answer")
         check_option(self.threads is None or 1 <= self.threads <= cores, "--threads", self.threads, wanted)
 
@@ -102,7 +95,6 @@ class AskOptions:
         if words and not questions and words[-1] != STDIN and not os.path.exists(words[-1]):
             word = words.pop()
             is_question = QUESTION_MARK.search(word) or (len(word.split()) > 1 and not FILE_NAME.search(word))
-            check_text(word, "the question")
             if not is_question:
                 raise OptionError(
                     f"{word}: no such file or folder; if it is the question, end it with a question mark or "
@@ -124,7 +116,7 @@ def ask(options: AskOptions) -> list[Answer]:
         options.model or shipped(ASKED),
         threads=options.threads,
         isolated=options.isolated,
-        mode=None if options.null_threshold is not None else options.mode,
+        mode=options.mode,
         null_threshold=options.null_threshold,
     )
     load_ms = 1e3 * (time.perf_counter() - began)

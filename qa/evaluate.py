@@ -19,7 +19,7 @@ from tyro.conf import arg
 from qa.base.cli import changed, check_exclusive, check_option, flag_of
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
-from qa.base.files import check_not_an_input, check_writable, file_sha256, write_whole
+from qa.base.files import check_new_file, check_not_an_input, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
@@ -68,15 +68,13 @@ class EvaluateOptions:
             raise OptionError("give either --model or --predictions")
         for name in changed(self, ("out", "null_threshold", "mode") if self.model is None else ()):
             check_exclusive(True, flag_of(name), "--predictions")
-        both = self.mode != DEFAULT_MODE and self.null_threshold is not None
-        check_exclusive(both, f"--mode {self.mode}", "--null-threshold")
         if self.out is not None:
-            check_writable(self.out, "--out")
+            check_new_file(self.out, "--out")
         if self.errors is not None:
             formats = " or ".join(SUFFIXES)
             check_option(self.errors.suffix in SUFFIXES, "--errors", self.errors, f"a file in {formats}")
             check_option(self.errors != self.out, "--errors", self.errors, "another than --out")
-            check_writable(self.errors, "--errors")
+            check_new_file(self.errors, "--errors")
 
     def check_not_inputs(self, *inputs: Path | None) -> None:
         """Raise OptionError when an output is one of the input files."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from qa.base.cli import check_exclusive, check_option
+from qa.base.cli import check_option
 from qa.base.errors import HALF_PAIR, OptionError
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
@@ -95,7 +95,6 @@ class Reader:
         self.bundle = bundle
         self.threads = threads or 1  # waiting threads cost more than they bring in one window
         self._computing = threading.Lock()
-        check_exclusive(mode is not None and null_threshold is not None, "mode", "null_threshold")
         self.settings = bundle.settings.deciding(mode or DEFAULT_MODE, null_threshold)
         self.runtime: Runtime = (
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
@@ -115,14 +114,12 @@ class Reader:
         """
         return self.answer_all([(question, context)], read_all=read_all)[0]
 
-    def answer_all(
-        self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False
-    ) -> list[Answer]:
+    def answer_all(self, pairs: Iterable[Pair], *, read_all: bool = False) -> list[Answer]:
         """Return the best answer to each (question, context), in order.
 
         Equal contexts are tokenized once, and windows run in batches.
         """
-        return self.read(pairs, read_all=read_all, progress=progress).answers
+        return self.read(pairs, read_all=read_all).answers
 
     def read(self, pairs: Iterable[Pair], *, read_all: bool = False, progress: bool = False) -> Reading:
         """Answer as `answer_all`, and return null scores, numbers of windows and times too."""

@@ -66,7 +66,6 @@ def write_parts(
     if not contexts:
         return None
     parts = parts_in(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     for path, is_held_out in zip(parts, (False, True), strict=True):
         part = [e for e in examples if (e.context in contexts) == is_held_out]
         write_squad(path, part, source)

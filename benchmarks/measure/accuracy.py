@@ -163,7 +163,6 @@ def answers_path(rows_path: Path, bundle_sha256: str, data_sha256: str, target: 
 
 def save_answers(path: Path, answers: Answers) -> None:
     """Write answers in the official prediction format, by rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(answers, ensure_ascii=False))
 
 

@@ -150,7 +150,6 @@ def beside(name: str) -> Markup:
 
 def write_report(path: Path, page: Page) -> None:
     """Write the page by rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, page.render())
 
 

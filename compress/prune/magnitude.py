@@ -4,8 +4,6 @@ Weights of the smallest magnitude over all of the model's Linears and LSTMs are 
 The arrays keep their shape: the file compresses better, and nothing runs faster on dense kernels.
 """
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -17,10 +15,6 @@ from qa.models.model import QAModel
 
 class Magnitude(PruningMethod[MagnitudeOptions]):
     """Sets weights to zero while the model recovers."""
-
-    def depends_on(self) -> tuple[Any, ...]:
-        """Return its options."""
-        return self.flags.sparsity, self.flags.iterations
 
     def after_step(self, model: QAModel) -> AfterStep:
         """Return what keeps zeros zero and makes more when they are due."""

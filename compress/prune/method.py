@@ -19,10 +19,6 @@ class PruningMethod(Generic[Flags]):
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
 
-    def depends_on(self) -> tuple[Any, ...]:
-        """Return the options that decide which weights are pruned: a resumed run needs the same."""
-        raise NotImplementedError
-
     def check(self, model: QAModel) -> None:
         """Raise OptionError when the model cannot be pruned by this method, before any work is done."""
 

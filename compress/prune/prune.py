@@ -9,6 +9,7 @@ from safetensors.torch import save
 from compress.options import METHODS, PruneOptions
 from compress.prune.method import PruningMethod, share_of_zeros
 from compress.recovery import Recovery, open_making
+from distill.options import same_named
 from qa.bundles.bundle import Bundle
 from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
@@ -30,13 +31,16 @@ def prune(options: PruneOptions) -> Bundle:
     making = open_making("prune", "compress.prune", options)
     if making.done:
         return making.done
-    steps = METHODS[options.method].steps
-    method: PruningMethod[Any] = (resolve_name(steps) if isinstance(steps, str) else steps)(options)
+    chosen = METHODS[options.method]
+    steps = resolve_name(chosen.steps) if isinstance(chosen.steps, str) else chosen.steps
+    method: PruningMethod[Any] = steps(options)
     recovery = Recovery(options, making)
     model = recovery.model
     method.check(model)
     pruned = method.prune(model, recovery.before, recovery.windows, making.work, options.seed)
-    trainer = recovery.train("recovery", {"pruning": method.depends_on()}, method.after_step(model))
+    flags = same_named(chosen.flags, options) if chosen.flags else {}
+    depends_on = {"method": options.method, "pruning": flags}
+    trainer = recovery.train("recovery", depends_on, method.after_step(model))
     pruning = {"method": options.method, **pruned, "zeros": share_of_zeros(model)}
     bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))

@@ -15,11 +15,6 @@ from qa.text.features import Window
 class Structured(PruningMethod[PruningOptions]):
     """Removes the least important heads and neurons before recovery."""
 
-    def depends_on(self) -> tuple[Any, ...]:
-        """Return its options."""
-        flags = self.flags
-        return flags.keep_ffn, flags.keep_heads, flags.target_mb, flags.importance_windows
-
     def check(self, model: QAModel) -> None:
         """Raise OptionError for a model without such heads and neurons, or with none to spare."""
         check_pruning(model, self.flags, "--method magnitude works")

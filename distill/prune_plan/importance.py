@@ -117,7 +117,6 @@ def cached_importance(model: QAModel, windows: Sequence[Window], path: Path) -> 
         for kind in ("heads", "neurons")
         for i, scores in enumerate(getattr(importance, kind))
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, save(tensors, {"depends_on": depends_on}))
     return importance
 

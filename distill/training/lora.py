@@ -105,13 +105,6 @@ def add_lora(encoder: Encoder, rank: int, seed: int) -> None:
 
 
 @torch.no_grad()
-def continue_lora(model: QAModel, adapter: Mapping[str, Tensor]) -> None:
-    """Give the thin matrices and the head of `model`, after `add_lora`, the values of an adapter."""
-    for name, tensor in adapter.items():
-        model.get_parameter(name).copy_(tensor)
-
-
-@torch.no_grad()
 def merge_lora(model: QAModel) -> dict[str, Tensor]:
     """Put a plain Linear in the place of every LoraLinear of `model` and return its adapter.
 

@@ -26,10 +26,10 @@ def hard_loss(
     start_positions: Tensor,
     end_positions: Tensor,
     valid: Tensor,
-    n_labelled: Tensor | None = None,
+    n_labelled: Tensor,
 ) -> Tensor:
-    """Return the cross-entropy with the gold positions (B,), mean of start and end, over the windows with a
-    label, or over `n_labelled`.
+    """Return the cross-entropy with the gold positions (B,), mean of start and end, as a mean over
+    `n_labelled` windows.
 
     A window without the answer has position 0: it teaches [CLS], as in BERT's own SQuAD training. A window of
     an unlabelled question has position -1 and is left out. The loss is 0 where no window has a label.
@@ -38,8 +38,6 @@ def hard_loss(
         functional.nll_loss(masked_log_softmax(logits, valid), positions, ignore_index=-1, reduction="sum")
         for logits, positions in ((start, start_positions), (end, end_positions))
     ]
-    if n_labelled is None:
-        n_labelled = (start_positions >= 0).sum().clamp(min=1)
     return torch.stack(losses).mean() / n_labelled
 
 
@@ -68,10 +66,10 @@ def hidden_loss(
     student: Sequence[Tensor],
     teacher: Sequence[Tensor],
     attention_mask: Tensor,
-    n_tokens: Tensor | None = None,
+    n_tokens: Tensor,
 ) -> Tensor:
-    """Return the mean squared difference of hidden states (B, T, H) over tokens without padding, or over
-    `n_tokens`.
+    """Return the squared difference of hidden states (B, T, H), without padding, as a mean over `n_tokens`
+    tokens.
 
     Both sequences hold the states after the embeddings and after every layer. Student state i of n is
     compared with teacher state round(i N / n) of N, so the first meets the first and the last the last.
@@ -79,7 +77,6 @@ def hidden_loss(
     n = len(student) - 1
     n_teacher = len(teacher) - 1
     mask = attention_mask[..., None].to(torch.float32)  # (B, T, 1)
-    n_tokens = mask.sum() if n_tokens is None else n_tokens
     losses = []
     for index, states in enumerate(student):
         difference = (states.float() - teacher[matching_layer(index, n, n_teacher)].float()) * mask

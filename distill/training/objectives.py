@@ -17,7 +17,7 @@ def supervised(model: nn.Module, batch: dict[str, Tensor], indices: np.ndarray) 
 
 def _hard_loss(logits: tuple[Tensor, Tensor], batch: dict[str, Tensor]) -> Tensor:
     positions = batch["start_positions"], batch["end_positions"]
-    return hard_loss(*logits, *positions, batch["valid"], batch.get("n_labelled"))
+    return hard_loss(*logits, *positions, batch["valid"], batch["n_labelled"])
 
 
 class Distillation:
@@ -41,8 +41,6 @@ class Distillation:
         loss = weights.alpha * hard + (1 - weights.alpha) * soft
         if compare_hidden:
             states = output["hidden_states"]
-            terms["hidden"] = hidden_loss(
-                states, teacher_states, batch["attention_mask"], batch.get("n_tokens")
-            )
+            terms["hidden"] = hidden_loss(states, teacher_states, batch["attention_mask"], batch["n_tokens"])
             loss = loss + weights.hidden_weight * terms["hidden"]
         return {"loss": loss, **terms}

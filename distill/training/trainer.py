@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
-from distill.training.lora import add_lora, continue_lora, merge_lora
+from distill.training.lora import add_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions
 from distill.training.precision import resolve_precision
@@ -119,7 +119,8 @@ class Trainer:
         if options.lora_rank:
             add_lora(model.encoder, options.lora_rank, options.seed)
         if adapter is not None:
-            continue_lora(model, adapter)
+            unknown = model.load_state_dict(adapter, strict=False).unexpected_keys
+            assert not unknown, unknown
         optimizer = build_optimizer(
             options.optimizer,
             [p for p in model.parameters() if p.requires_grad],

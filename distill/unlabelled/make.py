@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError
-from qa.base.files import check_not_an_input, check_writable
+from qa.base.files import check_new_file, check_not_an_input
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
@@ -33,7 +33,8 @@ class UnlabelledOptions:
     data: str = "embedded"
     """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their train part)."""
     passages: int = 1
-    """Other passages of its article to ask each question of; fewer where the article has fewer."""
+    """Other passages of its article to ask each question of; fewer where the article has fewer. A passage
+    without a title is an article."""
     same_kind: int = 0
     """Passages of other articles of the same category to ask each question of, where the data has categories;
     only the teacher labels these."""
@@ -65,7 +66,7 @@ class UnlabelledOptions:
         for name in changed(self, () if self.reworded else ("share", "model")):
             raise OptionError(f"--{name} needs --reworded, whose words it decides")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
-        check_writable(self.out, "--out")
+        check_new_file(self.out, "--out")
         check_not_an_input(self.out, "--out", [Path(self.data)])
 
 
@@ -75,7 +76,7 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     given = read_originals(path)
     articles = [
         [list(passage) for _, passage in groupby(article, lambda e: e.context)]
-        for _, article in groupby(given, lambda e: e.title)
+        for _, article in groupby(given, lambda e: e.article)
     ]
     similar = similar_words(options.model) if options.reworded else None
     added = [

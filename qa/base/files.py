@@ -21,12 +21,13 @@ def file_sha256(path: Path) -> str:
 
 
 def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:
-    """Write a temporary file beside `path`, then rename it; text is written as UTF-8.
+    """Write a temporary file beside `path`, in folders that are made where there are none, then rename it.
 
-    `check` reads the temporary file; when it raises, `path` stays as it was. OSError names `path`. No
-    temporary file stays behind.
+    Text is written as UTF-8. `check` reads the temporary file; when it raises, `path` stays as it was.
+    OSError names `path`, or the folder that cannot be made. No temporary file stays behind.
     """
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
+    path.parent.mkdir(parents=True, exist_ok=True)
     for stale in stale_temporaries(path, "partial"):
         stale.unlink(missing_ok=True)
     try:
@@ -61,25 +62,12 @@ def _is_running(process: str) -> bool:
     return True
 
 
-def _check_kind(path: Path, flag: str) -> None:
+def check_new_file(path: Path, flag: str) -> None:
+    """Raise OptionError, before minutes of work, unless `write_whole` can write a file at `path`."""
     if path.is_dir():
         raise OptionError(f"{flag} {path}: is a folder; give a file")
     if path.exists() and not path.is_file():  # the rename would replace it
         raise OptionError(f"{flag} {path}: is a device or a pipe; give a file")
-
-
-def check_writable(path: Path, flag: str) -> None:
-    """Raise OptionError, before minutes of work, unless a file can be written at `path`."""
-    _check_kind(path, flag)
-    if not path.absolute().parent.is_dir():
-        raise OptionError(f"{flag} {path}: its folder does not exist; make it first")
-    if not os.access(path.absolute().parent, os.W_OK):
-        raise OptionError(f"{flag} {path}: its folder cannot be written to")
-
-
-def check_new_file(path: Path, flag: str) -> None:
-    """Check as `check_writable` does, for a file whose folders are made when it is written."""
-    _check_kind(path, flag)
     check_new_folder(path.absolute().parent, flag)
 
 

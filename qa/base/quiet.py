@@ -24,11 +24,6 @@ def quiet_logs(*names: str) -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-def quiet_import() -> contextlib.AbstractContextManager[None]:
-    """Silence an import that imports torchao, and restore the log levels afterwards."""
-    return quiet_logs(*NOISY_IMPORTS)
-
-
 def quiet_libraries() -> None:
     """Silence libraries in the whole process; only commands call this.
 

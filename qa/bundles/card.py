@@ -32,7 +32,7 @@ NOT_SEALED = ""
 SHOWN_ANCESTORS = 3
 EMBEDDINGS = {form: f"in {bits} bits" for form, bits in ROW_BITS.items()}
 EMBEDDINGS |= {form: f"product-quantized, a byte for each {n} values" for form, n in GROUP_SIZES.items()}
-# Options that name files or say how a run was started; the options of the teacher are in its own bundle.
+# Options that name files or say how a run was started.
 NOT_SETTINGS = (
     "model",
     "models",
@@ -44,6 +44,7 @@ NOT_SETTINGS = (
     "cache",
     "resume",
 )
+# Options of a teacher that distillation fine-tuned, up to version 0.2: they are in its own bundle.
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
 

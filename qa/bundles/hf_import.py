@@ -27,7 +27,7 @@ from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord, reco
 from qa.bundles.next_export import say_next_export
 from qa.data.datasets import cache_folder
 from qa.formats.registry import CONFIG
-from qa.text.settings import QASettings
+from qa.text.settings import QASettings, WindowOptions
 from qa.text.tokenization import save_tokenizer
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -38,32 +38,23 @@ CACHE_VERSION = 4
 
 
 @dataclass(frozen=True)
-class CheckpointOptions:
+class CheckpointOptions(WindowOptions):
     """Make a bundle of a question-answering checkpoint of Hugging Face transformers."""
 
     model: str
     """Checkpoint: a folder with config.json, model.safetensors and the tokenizer's files, or a hub name."""
     out: Path
     """Bundle to create."""
-    max_length: int | None = None
-    """Longest window in tokens; by default 384, or the positions of the model if there are fewer."""
-    doc_stride: int | None = None
-    """Step from one window of a long passage to the next, in tokens; by default 128."""
-    max_question_length: int | None = None
-    """A longer question is truncated to this many tokens; by default 64."""
-    max_answer_length: int | None = None
-    """Longest answer in tokens that the model may give; by default 30."""
     null_threshold: float | None = None
     """No-answer threshold: there is no answer when null score - best score exceeds it. 0 is usual for a model
     trained on SQuAD 2.0. By default the model always answers."""
 
     def __post_init__(self) -> None:
-        QASettings(**self.given())
+        QASettings(**self.settings())
 
-    def given(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         """Return the settings that were given."""
-        names = ("max_length", "doc_stride", "max_question_length", "max_answer_length", "null_threshold")
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        return {"null_threshold": self.null_threshold, **self.lengths()}
 
 
 def open_model(name: str | Path, format: str | None = None) -> Bundle:
@@ -197,7 +188,8 @@ def import_model(options: CheckpointOptions) -> Bundle:
     refuse_existing(options.out)
     if (Path(options.model) / MANIFEST).is_file():
         raise OptionError(f"--model {options.model}: is a bundle already; every command takes it as it is")
-    bundle = import_checkpoint(options.model, checkpoint_folder(options.model), options.out, options.given())
+    folder = checkpoint_folder(options.model)
+    bundle = import_checkpoint(options.model, folder, options.out, options.settings())
     parameters = bundle.manifest.parameters
     print(f"{bundle.path}: {parameters}")
     say_that_it_always_answers(bundle.settings, bundle.manifest)

@@ -109,7 +109,6 @@ def _converted(path: Path, split: str) -> Path:
         digest.update(f" {file.relative_to(path)} {file_sha256(file)}".encode())
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
     if not out.is_file():
-        out.parent.mkdir(parents=True, exist_ok=True)
         convert_silently(path, out, split, to_score=to_score)
     n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
     if n_dropped:
@@ -208,6 +207,5 @@ def _download(name: str, sha256: str, data: str) -> Path:
         raise DownloadError(
             f"{data}: {SQUAD_URL + name} has SHA-256 {seen}, expected {sha256}; nothing was kept"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, content)
     return path

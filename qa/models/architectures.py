@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from qa.base.errors import OptionError
-from qa.base.quiet import quiet_import
+from qa.base.quiet import NOISY_IMPORTS, quiet_logs
 from qa.models.heads.segments import MASKED
 from qa.models.mpnet import MPNet
 from qa.models.standalone import STANDALONE_MODELS
 
-with quiet_import():
+with quiet_logs(*NOISY_IMPORTS):
     from transformers import (
         AlbertConfig,
         AlbertModel,

@@ -10,9 +10,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
-from qa.base.quiet import quiet_import
+from qa.base.quiet import NOISY_IMPORTS, quiet_logs
 
-with quiet_import():
+with quiet_logs(*NOISY_IMPORTS):
     from transformers import AttentionInterface
 
 PLAIN = "pocketqa_plain"

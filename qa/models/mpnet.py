@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from qa.base.quiet import quiet_import
+from qa.base.quiet import NOISY_IMPORTS, quiet_logs
 from qa.models.attention import plain_attention
 
-with quiet_import():
+with quiet_logs(*NOISY_IMPORTS):
     from transformers import MPNetModel
     from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
     from transformers.models.mpnet.modeling_mpnet import MPNetEncoder, MPNetSelfAttention

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from qa.base.cli import check_choice, check_option
+from qa.base.cli import check_choice, check_exclusive, check_option
 from qa.base.errors import BundleError, OptionError
+from qa.base.help import Expert
 
 Mode = Literal["answering", "balanced", "strict"]
 MODE_HELP = """When to decline: answering (never), balanced (highest F1 where half of the questions
@@ -89,18 +90,18 @@ class QASettings:
         return replace(self, null_threshold=self.strict_threshold)
 
     def deciding(self, mode: Mode, null_threshold: float | None) -> "QASettings":
-        """Return the settings with `null_threshold` where one is given, else with that of the mode."""
+        """Return the settings with `null_threshold` where one is given, else with that of the mode.
+
+        OptionError for a threshold and another mode than the default, and as `in_mode`.
+        """
         if null_threshold is None:
             return self.in_mode(mode)
+        check_exclusive(mode != DEFAULT_MODE, f"mode {mode}", "null_threshold")
         return replace(self, null_threshold=null_threshold)
 
     def save(self, path: Path) -> None:
         """Write as JSON."""
-        path.write_text(self.to_json(), encoding="utf-8")
-
-    def to_json(self) -> str:
-        """Return the text that `save` writes."""
-        return json.dumps(self.to_dict(), indent=1) + "\n"
+        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the values by JSON key; what the model does not have has no key."""
@@ -118,3 +119,27 @@ class QASettings:
             return cls(**known, strict_threshold=values.get("strict_threshold"), calibration=calibration)
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             raise BundleError(f"{where}: not valid QA settings ({error!r}); make the bundle again") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowOptions:
+    """Options of every stage that chooses how its model reads a passage."""
+
+    max_length: Expert[int | None] = None
+    """Longest window in tokens; by default that of the model to start from. For an encoder or checkpoint 384,
+    or the positions of a checkpoint that has fewer."""
+    doc_stride: Expert[int | None] = None
+    """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
+    max_question_length: Expert[int | None] = None
+    """Longest question in tokens, the rest is truncated; by default likewise, 64."""
+    max_answer_length: Expert[int | None] = None
+    """Longest answer in tokens that the model may give; by default likewise, 30."""
+
+    def lengths(self) -> dict[str, int]:
+        """Return the lengths that were given."""
+        lengths = {field.name: getattr(self, field.name) for field in fields(WindowOptions)}
+        return {name: length for name, length in lengths.items() if length is not None}
+
+    def window_settings(self, base: QASettings) -> QASettings:
+        """Return `base` with the given lengths, without what was tuned for another model."""
+        return replace(base, null_threshold=None, strict_threshold=None, calibration=None, **self.lengths())

@@ -41,6 +41,11 @@ def inputs(vocab_size=400):
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "token_type_ids": torch.zeros_like(ids)}
 
 
+def compress_evenly(model, form):
+    """With tokens that all occur as often."""
+    compress_words(model, form, np.zeros(model.encoder.words.num_embeddings))
+
+
 # k-means
 
 
@@ -73,7 +78,7 @@ def test_frequent_tokens_are_kept_more_exactly():
     counts = np.where(np.arange(3000) % 10 == 0, 1000, 0)
     models = [tiny(vocab_size=3000), tiny(vocab_size=3000)]
     before = models[0].encoder.words.weight.detach().clone()
-    for model, given in zip(models, (None, counts), strict=True):
+    for model, given in zip(models, (0 * counts, counts), strict=True):
         compress_words(model, "pq4", given)
     errors = [(model.encoder.words.weight.detach() - before).square().sum(1).numpy() for model in models]
     assert errors[1][counts > 0].mean() < 0.9 * errors[0][counts > 0].mean()
@@ -105,7 +110,7 @@ def test_as_many_entries_as_tokens_change_nothing(form):
     model = tiny(vocab_size=CODEBOOK_SIZE)
     with torch.no_grad():
         wanted = model(**inputs(CODEBOOK_SIZE))["start_logits"]
-        compress_words(model, form, None)
+        compress_evenly(model, form)
         seen = model(**inputs(CODEBOOK_SIZE))["start_logits"]
     assert (seen - wanted).abs().max() < 1e-5
 
@@ -115,7 +120,7 @@ def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tm
     model = tiny(kind)
     reference = tiny(kind)
     counts = model.count_parameters()
-    compress_words(model, "pq3", None)
+    compress_evenly(model, "pq3")
     with torch.no_grad():
         reference.encoder.words.weight.copy_(model.encoder.words.weight)
         wanted = reference(**inputs())["end_logits"]
@@ -129,7 +134,7 @@ def test_every_encoder_computes_with_the_table_that_its_codes_stand_for(kind, tm
 
 def test_a_whole_models_words_are_compressed_too(make_whole, tmp_path):
     model = make_whole("qanet")
-    compress_words(model, "pq4", None)
+    compress_evenly(model, "pq4")
     model.save_pretrained(tmp_path)
     with torch.no_grad():
         wanted, seen = (m(**inputs())["start_logits"] for m in (model, QAModel.from_pretrained(tmp_path)))
@@ -138,7 +143,7 @@ def test_a_whole_models_words_are_compressed_too(make_whole, tmp_path):
 
 def test_codebooks_train_and_codes_stay():
     model = tiny()
-    compress_words(model, "pq3", None)
+    compress_evenly(model, "pq3")
     words = model.encoder.words
     codes = words.get_buffer("codes").clone()
     codebooks = words.codebooks.detach().clone()
@@ -155,7 +160,7 @@ def test_codebooks_train_and_codes_stay():
 
 def test_a_student_of_some_layers_takes_the_table_over():
     teacher = tiny()
-    compress_words(teacher, "pq3", None)
+    compress_evenly(teacher, "pq3")
     student = student_from_layers(teacher, 1)
     assert torch.equal(student.encoder.words.weight, teacher.encoder.words.weight)
     assert student.encoder.words.codebooks is not teacher.encoder.words.codebooks
@@ -164,17 +169,17 @@ def test_a_student_of_some_layers_takes_the_table_over():
 
 def test_a_compressed_table_is_compressed_further_but_not_back():
     model = tiny()
-    compress_words(model, "pq3", None)
+    compress_evenly(model, "pq3")
     before = model.encoder.words
-    compress_words(model, "pq3", None)
+    compress_evenly(model, "pq3")
     assert model.encoder.words is before
-    compress_words(model, "pq4", None)
+    compress_evenly(model, "pq4")
     after = model.encoder.words
     assert after.form == "pq4"
     plain = torch.nn.Embedding.from_pretrained(before.weight.detach())
-    assert torch.equal(after.weight, product_quantized(plain, "pq4", None).weight)
+    assert torch.equal(after.weight, product_quantized(plain, "pq4", np.zeros(400)).weight)
     with pytest.raises(OptionError, match="is pq4 already, which is smaller; make pq3 from"):
-        compress_words(model, "pq3", None)
+        compress_evenly(model, "pq3")
 
 
 # What is stored
@@ -184,7 +189,7 @@ def test_a_compressed_table_is_compressed_further_but_not_back():
 def saved(tmp_path):
     """A folder with a model whose table is pq3."""
     model = tiny()
-    compress_words(model, "pq3", None)
+    compress_evenly(model, "pq3")
     model.save_pretrained(tmp_path)
     return tmp_path
 

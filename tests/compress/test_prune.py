@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from comparisons import copied
+from stops import stopped_at
 
 from compress.options import PruneOptions
 from compress.prune.magnitude import (
@@ -72,7 +73,7 @@ def test_importance_is_the_squared_derivative_of_one_mask_for_all_steps(make_bun
     handle = parts.attention_output.register_forward_pre_hook(
         lambda _, args: (args[0] * mask.repeat_interleave(parts.head_size),)
     )
-    supervised(model.eval(), to_tensors(windows[:1]), None)["loss"].backward()
+    supervised(model.eval(), to_tensors(windows[:1]) | {"n_labelled": 1}, None)["loss"].backward()
     handle.remove()
     importance = measure_importance(model, windows[:1])
     assert torch.allclose(importance.heads[-1], mask.grad**2, rtol=1e-3)
@@ -200,6 +201,22 @@ def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
     assert not checkpoint.exists()
     with pytest.raises(BundleError, match="made with --seed 0, not 1; choose another --out"):
         prune(replace(config, resume=True, seed=1))
+
+
+@pytest.mark.parametrize(
+    ("given", "changed"),
+    [
+        ({"importance_windows": 4}, {"importance_windows": 2}),
+        ({"method": "magnitude"}, {"sparsity": 0.5}),
+        ({}, {"method": "magnitude"}),
+    ],
+)
+def test_a_stopped_run_goes_on_only_with_the_same_pruning(make_bundle, few, tmp_path, given, changed):
+    config = PruneOptions(model=make_bundle(), out=tmp_path / "p", **few | given)
+    with stopped_at(1):
+        prune(config)
+    with pytest.raises(OptionError, match="made with other options, data or model"):
+        prune(replace(config, resume=True, **changed))
 
 
 def test_windows_longer_than_the_models_positions_are_refused_before_any_work(

@@ -19,7 +19,7 @@ from distill.logits import LogitsOptions
 from distill.logits import compute_logits as fill_cache
 from distill.making import refuse_unless_resumed, work_folder
 from distill.options import DistillOptions
-from distill.student import check_hidden_states
+from distill.teacher import TeacherBundle
 from distill.train_on_teacher import distil
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
@@ -74,39 +74,27 @@ def test_a_student_of_a_bundles_encoder_was_trained_on_what_that_bundle_was(conf
 
 
 def test_states_that_are_not_normalized_are_not_compared(make_bundle):
-    model = QAModel.from_pretrained(make_bundle("mobilebert", "linear"))
+    teacher = TeacherBundle(open_bundle(make_bundle("mobilebert", "linear")))
     with pytest.raises(OptionError, match=r"--hidden-weight 1: .* not normalized.*; give --hidden-weight 0"):
-        check_hidden_states(model, model, one_tokenizer=True, weight=1)
-    check_hidden_states(model, model, one_tokenizer=True, weight=0)
+        teacher.check_hidden_states(teacher.model, weight=1)
+    teacher.check_hidden_states(teacher.model, weight=0)
 
 
-def test_a_run_made_with_options_that_are_gone_goes_on_where_they_were_off(config):
-    """Bundles of 0.2.0 record --target-ms and --times, null as a rule."""
+def test_a_finished_run_is_taken_with_an_option_that_is_gone_and_not_without_one_that_there_is(config):
     bundle = distil(config())
     path = bundle.path / MANIFEST
-
-    def record(**options):
-        change_json(path, config=read_json(path)["config"] | options)
-
-    record(target_ms=None, times=None)
-    assert open_bundle(bundle.path).manifest.config.keys() >= {"target_ms", "times"}
+    recorded = read_json(path)["config"]
+    change_json(path, config=recorded | {"target_ms": 20.0})
     assert distil(config(resume=True)).path == bundle.path
-    record(target_ms=20.0, times="times.json")
-    with pytest.raises(
-        BundleError, match=r"made with --target-ms 20\.0, an option that .* choose another --out"
-    ):
+    del recorded["temperature"]
+    change_json(path, config=recorded)
+    with pytest.raises(BundleError, match=r"made with --temperature None, not 4\.0; choose another --out"):
         distil(config(resume=True))
 
 
-def test_a_tokenizer_unlike_the_students_is_said_before_a_teacher_is_fine_tuned(
-    config, make_bundle, tmp_path
-):
-    encoder = str(make_bundle(head="linear"))
-    options = config(
-        teacher=None, teacher_encoder=encoder, student=make_bundle("roberta"), hidden_weight=1, max_length=128
-    )
+def test_hidden_states_of_a_teacher_with_another_tokenizer_are_refused_before_any_work(config, tmp_path):
     with pytest.raises(OptionError, match=r"--hidden-weight 1: .* another tokenizer"):
-        distil(options)
+        distil(config(hidden_weight=1))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -166,17 +154,9 @@ def test_options_of_a_new_student_are_refused_with_it(config, other, flag):
         config(**other)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"student_layers": 1, "importance_windows": 64}, "--importance-windows needs"),
-        ({"teacher_encoder": "minilm-l6", "teacher_learning_rate": 2.0}, "--teacher-learning-rate must be"),
-        ({"teacher_encoder": "minilm-l6", "teacher_epochs": 0}, "--teacher-epochs must be"),
-    ],
-)
-def test_a_wrong_option_of_the_teacher_or_of_pruning_is_named(given, message, tmp_path):
-    with pytest.raises(OptionError, match=message):
-        DistillOptions(out=tmp_path / "run", **given)
+def test_an_option_of_pruning_needs_a_pruned_student(tmp_path):
+    with pytest.raises(OptionError, match="--importance-windows needs"):
+        DistillOptions(out=tmp_path / "run", student_layers=1, importance_windows=64)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
 from distill.unlabelled.words import SimilarWords
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.threshold import hold_out
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -103,6 +103,22 @@ def test_options_of_replaced_words_need_some(given, tmp_path):
         UnlabelledOptions(out=tmp_path / "more.json", passages=1, **given)
 
 
+@pytest.mark.parametrize(("option", "n_added"), [("passages", 0), ("same_kind", 4)])
+def test_a_passage_without_a_title_is_an_article(tmp_path, option, n_added):
+    passages = ["First text.", "Second text."]
+    asked = [
+        Example(f"{n}-{number}", "", text, "Which?", (Answer(text, 0),), False, "letter")
+        for n, text in enumerate(passages)
+        for number in range(2)
+    ]
+    source = write_examples(tmp_path / "source.json", asked)
+    out = tmp_path / "new" / "more.json"
+    made = add_unlabelled(UnlabelledOptions(data=str(source), out=out, **{"passages": 0, option: 1}))
+    added = [e for e in made if e.unlabelled]
+    assert len(added) == n_added
+    assert all(e.context != passages[int(e.id[0])] for e in added)
+
+
 def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):
     def question(number):
         return {"id": number, "question": "Which?", "answers": [], "is_impossible": True}
@@ -128,10 +144,10 @@ def test_the_loss_of_gold_answers_leaves_unlabelled_windows_out():
     end = torch.tensor([[0.0, 1.0], [5.0, -5.0]])
     valid = torch.ones(2, 2, dtype=torch.bool)
     positions = torch.tensor([1, -1])
-    loss = hard_loss(start, end, positions, positions, valid)
+    loss = hard_loss(start, end, positions, positions, valid, 1)
     assert float(loss) == pytest.approx(math.log(1 + math.exp(-1)), abs=1e-6)  # of the first window
     none = torch.tensor([-1, -1])
-    assert float(hard_loss(start, end, none, none, valid)) == 0.0
+    assert float(hard_loss(start, end, none, none, valid, 1)) == 0.0
 
 
 def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):

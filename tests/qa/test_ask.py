@@ -254,7 +254,7 @@ QUESTION = "Who stayed in orbit?"
         ("p.txt 'my absent page.xhtml'", "my absent page.xhtml: no such file or folder; if it", None),
         ("absent", "absent: no such file or folder; if it is the question", None),
         ("-", "no question, and standard input is the text", None),
-        ("p.txt ''", "TEXT must be a file, a folder or a question, got ''", None),
+        ("p.txt ''", "TEXT must be more than spaces, got ''", None),
         ("", "TEXT must be a file or folder, with a question behind it", None),
         ("p.txt Why? --json --format answer", "--json cannot be combined with --format answer", None),
     ],

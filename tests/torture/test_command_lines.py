@@ -44,7 +44,7 @@ VALUES = (
 # 1: a model could not be measured; no question has an answer
 ALLOWED = {"benchmarks.compare": (0, 1, 2), "qa.ask": (0, 1, 2)}
 # A number that fits and is large makes a run of years, which is what was asked for.
-MAY_BE_LARGE = ("epochs", "teacher_epochs", "iterations")
+MAY_BE_LARGE = ("epochs", "iterations")
 LARGE = ("2147483648", "99999999999999999999", "inf", "1e400")
 # One takes no value; the other needs what make toolchains installs.
 LEFT_OUT = ("resume", "toolchains")

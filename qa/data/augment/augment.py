@@ -76,8 +76,8 @@ def holds_answer(context: str, example: Example) -> bool:
 def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) -> Added | None:
     """Ask the question of another article's passage, (title, context); None when none of 20 suits."""
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
-        if title != example.title and not holds_answer(context, example):
-            asked = unanswerable(example, "swapped", title=title, context=context)
+        asked = unanswerable(example, "swapped", title=title, context=context)
+        if asked.article != example.article and not holds_answer(context, example):
             return Added(asked, "swapped", example, example.title, title)
     return None
 
@@ -155,7 +155,7 @@ def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
     sources = [e for e in examples if e.answers]
     rng.shuffle(sources)
     n_added = round(share * len(examples))
-    articles_asked = Counter(question for _, question in {(e.title, e.question) for e in examples})
+    articles_asked = Counter(question for _, question in {(e.article, e.question) for e in examples})
     passages = list(dict.fromkeys((e.title, e.context) for e in examples))
     ids = {e.id for e in examples}
     candidates: dict[str, list[Noun]] = {}

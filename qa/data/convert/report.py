@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qa.base.errors import SquadFormatError, first_few
-from qa.base.files import check_not_an_input, check_writable
+from qa.base.files import check_new_file, check_not_an_input
 from qa.base.next_step import say_next_training
 from qa.data.squad import Example, write_squad
 
@@ -60,7 +60,7 @@ class Report:
 
 def log_path(out: Path, suffix: str = LOG_SUFFIX) -> Path:
     """Return the path of a list beside the result: by default of the dropped items."""
-    return out.with_name(out.name + suffix)
+    return Path(f"{out}{suffix}")
 
 
 def tsv(rows: list[tuple[object, ...]]) -> str:
@@ -70,9 +70,8 @@ def tsv(rows: list[tuple[object, ...]]) -> str:
 
 def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
     """Raise OptionError unless the result and its log can be written, and neither is an input."""
-    check_writable(out, "--out")  # first: a folder's root has no name to add to
     for path in (out, log_path(out, suffix)):
-        check_writable(path, "--out")
+        check_new_file(path, "--out")
         check_not_an_input(path, "--out", inputs)
 
 

@@ -42,7 +42,7 @@ HEADS: "dict[str, str | Callable[[int, str], nn.Module]]" = {
 ACTIVATIONS = {"gelu": "none", "gelu_tanh": "tanh"}
 
 
-def check_head(name: str, activation: str) -> None:
+def check_head(name: str, activation: str = "gelu") -> None:
     """Raise OptionError, listing the known names, unless both are known."""
     if name not in HEADS:
         raise OptionError(f"unknown head {name!r}; known heads: {', '.join(HEADS)}")

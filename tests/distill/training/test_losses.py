@@ -59,7 +59,7 @@ def test_padding_and_question_do_not_move_any_loss():
         soft = soft_loss(pad(student, value), pad(teacher, -value), padded, 2.0)
         assert torch.equal(soft, soft_loss(student, teacher, VALID, 2.0))
         assert torch.equal(
-            hard_loss(*pad(student, value), *positions, padded), hard_loss(*student, *positions, VALID)
+            hard_loss(*pad(student, value), *positions, padded, 2), hard_loss(*student, *positions, VALID, 2)
         )
 
 
@@ -67,7 +67,7 @@ def test_hard_loss_by_hand():
     # three valid positions with equal logits: ln 3 for start; end has the answer ahead by ln 2: 2/4
     start = torch.zeros(1, 4)
     end = torch.tensor([[0.0, 9.0, math.log(2), 0.0]])
-    loss = hard_loss(start, end, torch.tensor([2]), torch.tensor([2]), VALID[:1])
+    loss = hard_loss(start, end, torch.tensor([2]), torch.tensor([2]), VALID[:1], 1)
     assert loss.item() == pytest.approx((math.log(3) + math.log(2)) / 2, rel=1e-6)
 
 
@@ -82,7 +82,7 @@ def test_hidden_loss_ignores_padding_and_averages_over_states():
     student = [torch.zeros(1, 3, 2), torch.full((1, 3, 2), 2.0)]
     student[1][0, 2] = 100.0  # padding
     mask = torch.tensor([[1, 1, 0]])
-    assert hidden_loss(student, teacher, mask).item() == pytest.approx((0 + 4) / 2)
+    assert hidden_loss(student, teacher, mask, 2).item() == pytest.approx((0 + 4) / 2)
 
 
 def test_layers_are_matched_evenly_ends_with_ends():

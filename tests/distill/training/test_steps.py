@@ -37,13 +37,16 @@ def test_the_loss_is_the_weighted_sum_of_its_terms(make_bundle, windows, tmp_pat
     teacher = tiny(make_bundle)
     student = tiny(make_bundle, seed=1)
     batch = to_tensors(windows)
+    batch |= {"n_tokens": batch["attention_mask"].sum(), "n_labelled": len(windows)}
     inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
     with torch.no_grad():
         ours, theirs = (model(**inputs, hidden_states=True) for model in (student, teacher))
     pairs = [(one["start_logits"], one["end_logits"]) for one in (ours, theirs)]
     soft = soft_loss(*pairs, batch["valid"], 2.0)
-    hidden = hidden_loss(ours["hidden_states"], theirs["hidden_states"], batch["attention_mask"])
-    hard = hard_loss(*pairs[0], batch["start_positions"], batch["end_positions"], batch["valid"])
+    states = (ours["hidden_states"], theirs["hidden_states"])
+    hidden = hidden_loss(*states, batch["attention_mask"], batch["n_tokens"])
+    positions = (batch["start_positions"], batch["end_positions"])
+    hard = hard_loss(*pairs[0], *positions, batch["valid"], batch["n_labelled"])
     assert min(soft, hidden, hard) > 0.1
     logits = TeacherLogits(lambda: Teacher(teacher), windows, tmp_path, make_accelerator("fp32"))
     for weights, wanted in (

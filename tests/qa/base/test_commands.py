@@ -142,7 +142,7 @@ def test_positional_arguments_have_their_names(monkeypatch, capsys):
 
 def test_heads_and_the_defaults_of_the_recipe_are_in_the_help(monkeypatch, capsys):
     text = " ".join(shown("distill --help", monkeypatch, capsys).split())
-    assert f"Head of a new teacher: {', '.join(HEADS)}." in text
+    assert f"Fresh head of the student: {', '.join(HEADS)}." in text
     assert "Peak learning rate of the student. By default that of --recipe; in embedded 0.0004." in text
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.base.files import check_free_space, check_new_file, check_writable, write_whole
+from qa.base.files import check_free_space, check_new_file, write_whole
 from qa.data import datasets
 from qa.data.squad import read_squad
 
@@ -44,14 +44,24 @@ def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_pat
     assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive.name, of_another.name])
 
 
-@pytest.mark.parametrize("check", [check_writable, check_new_file])
-def test_what_is_no_file_is_not_replaced_by_one(tmp_path, check):
+def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OptionError, match=r"--out .*pipe: is a device or a pipe; give a file"):
-        check(tmp_path / "pipe", "--out")
+        check_new_file(tmp_path / "pipe", "--out")
     with pytest.raises(OptionError, match=r"--out .*: is a folder; give a file"):
-        check(tmp_path, "--out")
-    check(tmp_path / "new", "--out")
+        check_new_file(tmp_path, "--out")
+
+
+def test_a_file_is_written_into_a_new_folder_where_one_can_be_made(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "folder" / "f"
+    check_new_file(path, "--out")
+    write_whole(path, "text")
+    assert path.read_text() == "text"
+    with pytest.raises(OptionError, match=r"--out .*f: .*f is no folder"):
+        check_new_file(path / "g", "--out")
+    monkeypatch.setattr(os, "access", lambda folder, mode: False)
+    with pytest.raises(OptionError, match=rf"--out .*other: {tmp_path} cannot be written to"):
+        check_new_file(tmp_path / "other" / "f", "--out")
 
 
 def test_free_space_is_that_of_the_nearest_folder(tmp_path):

@@ -164,6 +164,16 @@ def test_question_that_several_articles_are_asked_is_not_moved():
     assert swapped == {"q3-swapped"}
 
 
+def test_a_passage_without_a_title_is_an_article():
+    data = [
+        example("Who built it?", "monks", title=""),
+        example("Who built it?", "Farmers", RIVER, "", "q2"),
+        example("Who keeps goats?", "Farmers", RIVER, "", "q3"),
+    ]
+    swapped = [a.example for seed in range(5) for a in augment(data, 1.0, seed) if a.kind == "swapped"]
+    assert {(e.id, e.title, e.context) for e in swapped} == {("q3-swapped", "", CASTLE)}
+
+
 def test_fewer_than_wanted_is_said(tmp_path, capsys):
     asked = [example("Who built the chapel?", "monks"), example("When?", "1190", qid="q2")]
     path = write_examples(tmp_path / "in.json", asked)

@@ -56,11 +56,12 @@ def measure_on_phone(options: PhoneOptions) -> list[AnyResult]:
     run fails.
     """
     bundle = open_bundle(options.model, format="tflite")
+    lengths = flags_by_length(bundle.weights)  # a file without a package is refused before any work
     file = ResultFile(options.rows or output_beside(options.model, "rows").with_name("rows.jsonl"))
     try:
         phone = Phone(choose_device(run_adb("devices"), options.serial))
         try:
-            _measure(phone, bundle, options, file)
+            _measure(phone, bundle, lengths, options, file)
         finally:
             _clean(phone)
     except Refused as refused:
@@ -78,7 +79,9 @@ def _clean(phone: Phone) -> None:
         note(f"{FOLDER} is still on {phone.serial}: {failed}")
 
 
-def _measure(phone: Phone, bundle: Bundle, options: PhoneOptions, file: ResultFile) -> None:
+def _measure(
+    phone: Phone, bundle: Bundle, lengths: list[tuple[int, str]], options: PhoneOptions, file: ResultFile
+) -> None:
     binary = options.binary
     machine, abi = read_machine(phone.shell(FACTS))
     common = {
@@ -95,7 +98,7 @@ def _measure(phone: Phone, bundle: Bundle, options: PhoneOptions, file: ResultFi
     phone.adb("push", str(bundle.weights), f"{FOLDER}/model.tflite")
     phone.shell(f"chmod 755 {FOLDER}/benchmark_model")
     for threads in (n for n in THREADS if n <= (machine.cores or 1)):
-        for length, flags in flags_by_length(bundle.weights):
+        for length, flags in lengths:
             setting = f"{length} tokens, {threads} thread{'s' if threads > 1 else ''}"
             note(f"{phone.serial}: {setting}")
             try:

@@ -3,7 +3,7 @@
     python -m benchmarks.differences runs/heads/rows.jsonl --data runs/heads/dev.json --baseline linear
 
 The command reads the answers that `benchmarks/compare.py` kept beside its results, and measures nothing.
-Results of a GPU count only where the file has none of a CPU.
+Scores of a GPU count only where the file has none of a CPU for these questions.
 Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
 """
 
@@ -23,6 +23,7 @@ from benchmarks.show.tables import as_text
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
+from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example
 
@@ -50,9 +51,14 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
     from benchmarks.show.questions import read_kept  # loads torch
 
     scored = [r for r in read_results(rows) if type(r) is Accuracy]
-    scored = [r for r in scored if r.target == min(each.target for each in scored)]  # cpu before cuda
+    sha256 = file_sha256(resolve(data, "dev"))
+    target = min((r.target for r in scored if r.data and r.data.sha256 == sha256), default=None)
     # The file of answers of a model has those of the machine that scored it last.
-    newest = {(r.model, r.data.sha256 if r.data else None): r for r in scored}
+    newest = {
+        (r.model, r.data.sha256 if r.data else None): r
+        for r in scored
+        if target in (None, r.target)  # cpu before cuda
+    }
     kept, faults = read_kept(data, rows, collect(list(newest.values())))
     if faults or kept is None or not kept.f1:
         why = f"has no answers to {data} beside it; run benchmarks/compare.py with --data {data}"

@@ -46,8 +46,8 @@ class CompareOptions:
     """Bundle that F1 and speed are compared with. Default: the first teacher that comes from no other, else
     the first bundle."""
     rows: Path | None = None
-    """File the results are appended to. Default: rows.jsonl beside the first bundle; in runs for a shipped
-    model or a hub name."""
+    """File the results are appended to; the page report.html is written beside it. Default: rows.jsonl beside
+    the first bundle; in runs for a shipped model or a hub name."""
     report: bool = False
     """Only show existing results: of the bundles named, else all. Nothing is measured."""
     details: bool = False

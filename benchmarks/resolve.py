@@ -18,7 +18,7 @@ from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, PADDED, Data, Machine
 from qa.base.cli import check_option
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import check_not_an_input, file_sha256
+from qa.base.files import check_new_file, check_not_an_input, file_sha256
 from qa.base.sampling import evenly
 from qa.bundles.hf_import import open_model, output_beside
 from qa.data import datasets
@@ -36,7 +36,9 @@ def page_of(options: CompareOptions) -> Path:
     """Return the file of the page. OptionError when it is an input."""
     rows = rows_of(options)
     page = rows.parent / "report.html"
-    check_not_an_input(page, "--rows", [rows, Path(options.data)])
+    check_option(rows.name != page.name, "--rows", rows, f"another file: the page is written to {page}")
+    check_new_file(page, "--rows")
+    check_not_an_input(page, "--rows", [Path(options.data)])
     return page
 
 

@@ -57,7 +57,8 @@ class Method(NamedTuple):
     steps: str | type
     """Subclass of compress.prune.method.PruningMethod; or its module:name, imported when it is used."""
     flags: type | None = None
-    """Dataclass of its options, which PruneOptions extends; None without any."""
+    """Dataclass of its options, which PruneOptions extends; None without any. A stopped run goes on only with
+    the same values of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,9 +37,13 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
     given = {name: value for name, value in asdict(options).items() if name not in FREE_OPTIONS}
     made_with = bundle.manifest.config or {}
     for name, value in _recorded(given).items():
-        before = made_with.get(name)
-        if not _same(before, value):
-            raise differs(f"with {flag_of(name)} {before}, not {value}")
+        if name not in made_with:
+            raise differs(f"by a version without {flag_of(name)}")
+        if not _same(made_with[name], value):
+            raise differs(f"with {flag_of(name)} {made_with[name]}, not {value}")
+    for name, value in made_with.items():
+        if value is not None and name not in (*given, *FREE_OPTIONS):
+            raise differs(f"with {flag_of(name)} {value}, an option that the command no longer has")
     training_data = bundle.manifest.training_data
     if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
         raise differs(f"of another --data than {options.data} is now")

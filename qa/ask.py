@@ -30,7 +30,7 @@ from qa.base.shipped import ASKED, shipped
 from qa.documents import STDIN, Texts, read_texts
 from qa.reader import Answer, Reader
 from qa.runtime.runtimes import available_cores
-from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
+from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode, check_mode
 
 EXIT_NO_ANSWER = 1
 FILE_NAME = re.compile(r"\.(x?html?|md|pdf|rst|tflite|txt)$", re.IGNORECASE)
@@ -82,6 +82,7 @@ class AskOptions:
                 check_option(bool(word.strip()), name, ascii(word), "more than spaces")
         cores = available_cores()
         wanted = f"between 1 and {cores}, the cores there are"
+        check_mode(self.mode, self.null_threshold)
         check_exclusive(self.json and self.format == "answer", "--json", "--format answer")
         check_option(self.threads is None or 1 <= self.threads <= cores, "--threads", self.threads, wanted)
 

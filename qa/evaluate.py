@@ -36,7 +36,7 @@ from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
 from qa.text.long_answers import long_answers
 from qa.text.preselection import MOST_WINDOWS
-from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode
+from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode, check_mode
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class EvaluateOptions:
             raise OptionError("give either --model or --predictions")
         for name in changed(self, ("out", "null_threshold", "mode") if self.model is None else ()):
             check_exclusive(True, flag_of(name), "--predictions")
+        check_mode(self.mode, self.null_threshold)
         if self.out is not None:
             check_new_file(self.out, "--out")
         if self.errors is not None:

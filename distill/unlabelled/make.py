@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import changed, check_option, flag_of
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, SquadFormatError
 from qa.base.files import check_new_file, check_not_an_input
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
@@ -85,6 +85,11 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     ]
     ask_same_kind(articles, added, options)
     examples = [example for article in added for passage in article for example in passage]
+    if len(examples) == len(given):
+        raise SquadFormatError(
+            f"{path}: nothing to add: no article has a second passage (one without a title is an article); "
+            "--same-kind, --reworded, --typed and --noisy add more"
+        )
     write_squad(options.out, examples, source_reference(path))
     n_reworded = sum("-reworded" in example.id for example in examples if example.unlabelled)
     n_unlabelled = sum(example.unlabelled for example in examples)

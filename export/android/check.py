@@ -108,8 +108,9 @@ def equal_predictions(one: Prediction, other: Prediction) -> bool:
 def check_or_push(options: AndroidOptions) -> None:
     """Compare or push, and print the result."""
     bundle = open_bundle(options.model, format="tflite")
+    package = read_package(bundle.weights)  # a file without one is refused before any work
     if options.push:
-        push(bundle.weights, read_package(bundle.weights), options.serial)
+        push(bundle.weights, package, options.serial)
     else:
         compare(options, bundle)
 

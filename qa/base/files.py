@@ -74,7 +74,7 @@ def check_new_file(path: Path, flag: str) -> None:
 def check_new_folder(path: Path, flag: str) -> None:
     """Raise OptionError unless `path` is a writable folder or can become one."""
     folder = path.absolute()
-    while not folder.exists():
+    while not (folder.exists() or folder.is_symlink()):  # a broken link cannot become a folder
         folder = folder.parent
     if not folder.is_dir():
         raise OptionError(f"{flag} {path}: {folder} is no folder")

@@ -22,6 +22,7 @@ from typing import Any
 import msgspec
 from tokenizers import Tokenizer
 
+from qa.base.commands import COMMANDS
 from qa.base.errors import BundleError, first_few
 from qa.base.files import file_sha256, stale_temporaries
 from qa.bundles.card import model_card
@@ -149,8 +150,11 @@ def open_bundle(path: Path, format: str | None = None) -> Bundle:
     """
     bundle = _open(path, with_weights=True)
     if format not in (None, bundle.format):
-        exporting = f" (python -m export.{format} makes one)" if FORMATS[format].exported else ""
-        raise BundleError(f"{path}: is a bundle in {bundle.format}; give one in {format}{exporting}")
+        makes = ""
+        if f"export {format}" in COMMANDS:
+            source = path if bundle.format == "pytorch" else "PARENT"
+            makes = f" (python -m export.{format} --model {source} makes one)"
+        raise BundleError(f"{path}: is a bundle in {bundle.format}; give one in {format}{makes}")
     return bundle
 
 

@@ -44,7 +44,7 @@ NOT_SETTINGS = (
     "cache",
     "resume",
 )
-# Options of a teacher that distillation fine-tuned, up to version 0.2: they are in its own bundle.
+# Options of a teacher that distillation could fine-tune up to version 0.2, beside --teacher-encoder.
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
 
@@ -194,13 +194,15 @@ def _tuned_on(tuning: Tuning) -> str:
 
 def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     """Return the options that decided what a stage made."""
+    config = stage.config or {}
+    of_teacher = "teacher_encoder" in config
     return [
         (key, value)
-        for key, value in (stage.config or {}).items()
+        for key, value in config.items()
         if value is not None
         and value is not False
         and key not in NOT_SETTINGS
-        and not key.startswith(TEACHERS_SETTINGS)
+        and not (of_teacher and key.startswith(TEACHERS_SETTINGS))
     ]
 
 

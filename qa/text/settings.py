@@ -92,11 +92,11 @@ class QASettings:
     def deciding(self, mode: Mode, null_threshold: float | None) -> "QASettings":
         """Return the settings with `null_threshold` where one is given, else with that of the mode.
 
-        OptionError for a threshold and another mode than the default, and as `in_mode`.
+        OptionError as `check_mode` and `in_mode`.
         """
+        check_mode(mode, null_threshold)
         if null_threshold is None:
             return self.in_mode(mode)
-        check_exclusive(mode != DEFAULT_MODE, f"mode {mode}", "null_threshold")
         return replace(self, null_threshold=null_threshold)
 
     def save(self, path: Path) -> None:
@@ -119,6 +119,12 @@ class QASettings:
             return cls(**known, strict_threshold=values.get("strict_threshold"), calibration=calibration)
         except (ValueError, KeyError, TypeError, RecursionError, OverflowError) as error:
             raise BundleError(f"{where}: not valid QA settings ({error!r}); make the bundle again") from None
+
+
+def check_mode(mode: Mode, null_threshold: float | None) -> None:
+    """Raise OptionError for a threshold and another mode than the default."""
+    both = mode != DEFAULT_MODE and null_threshold is not None
+    check_exclusive(both, f"--mode {mode}", "--null-threshold")
 
 
 @dataclass(frozen=True, kw_only=True)

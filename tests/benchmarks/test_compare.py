@@ -441,7 +441,7 @@ def test_bad_input_is_refused_before_anything_is_measured(
         assert f"--rows {folder}: is a folder; give a file" in capsys.readouterr().err
     page = tmp_path / "report.html"
     assert run_cli(monkeypatch, teacher, "--data", data, "--rows", page) == 2
-    assert f"--rows {page}: is an input of this command" in capsys.readouterr().err
+    assert f"--rows must be another file: the page is written to {page}" in capsys.readouterr().err
     odd = Path(os.fsdecode(os.fsencode(tmp_path / "b") + b"\xff"))
     shutil.copytree(teacher, odd)
     assert run_cli(monkeypatch, odd, "--data", data) == 2

@@ -103,8 +103,7 @@ def test_options_of_replaced_words_need_some(given, tmp_path):
         UnlabelledOptions(out=tmp_path / "more.json", passages=1, **given)
 
 
-@pytest.mark.parametrize(("option", "n_added"), [("passages", 0), ("same_kind", 4)])
-def test_a_passage_without_a_title_is_an_article(tmp_path, option, n_added):
+def test_a_passage_without_a_title_is_an_article(tmp_path):
     passages = ["First text.", "Second text."]
     asked = [
         Example(f"{n}-{number}", "", text, "Which?", (Answer(text, 0),), False, "letter")
@@ -113,9 +112,12 @@ def test_a_passage_without_a_title_is_an_article(tmp_path, option, n_added):
     ]
     source = write_examples(tmp_path / "source.json", asked)
     out = tmp_path / "new" / "more.json"
-    made = add_unlabelled(UnlabelledOptions(data=str(source), out=out, **{"passages": 0, option: 1}))
+    with pytest.raises(SquadFormatError, match="nothing to add"):
+        add_unlabelled(UnlabelledOptions(data=str(source), out=out))
+    assert not out.exists()
+    made = add_unlabelled(UnlabelledOptions(data=str(source), out=out, passages=0, same_kind=1))
     added = [e for e in made if e.unlabelled]
-    assert len(added) == n_added
+    assert len(added) == len(asked)
     assert all(e.context != passages[int(e.id[0])] for e in added)
 
 

@@ -257,5 +257,5 @@ def test_a_mode_says_when_to_decline(make_bundle, examples):
     for given, declined in zip(read["answering"], read["strict"], strict=True):
         same = declined if declined.start is not None else declined.not_sure
         assert (same.text, same.probability) == (given.text, given.probability)
-    with pytest.raises(OptionError, match="mode strict cannot be combined with null_threshold"):
+    with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
         Reader(bundle, 1, mode="strict", null_threshold=1.0)

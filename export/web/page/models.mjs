@@ -32,7 +32,9 @@ export class ModelShelf {
       const model = await readPackage(bytes);
       await this.#say("Loading and compiling in this browser…");
       // Not at the top: without import maps, which LiteRT.js needs, the page could not even say what is wrong.
-      const { compile } = await import("./litert.mjs");
+      const { compile } = await import("./litert.mjs").catch((error) => {
+        throw new Error(`The runtime could not be loaded (${error.message ?? error}). Load the page again.`);
+      });
       const { compute, close } = await compile(model.model, model.signatures);
       const answerer = new QuestionAnswerer(model, compute);
       await this.#say("Checking that this browser computes it rightly…");

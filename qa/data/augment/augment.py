@@ -19,6 +19,7 @@ from qa.data.metrics import normalize_answer
 from qa.data.squad import Example, grouped, read_squad, write_squad
 
 LOG_SUFFIX = ".added.tsv"
+SHOWN = 80  # characters of a text without a title in the log
 N_PASSAGES = 20  # passages tried for a question before it is left out; a frequent answer stands in many
 
 # Nouns that change little in a question (one about "the name of the bridge" is one about the bridge), and
@@ -78,7 +79,7 @@ def swap(example: Example, passages: list[tuple[str, str]], rng: random.Random) 
     for title, context in rng.sample(passages, min(N_PASSAGES, len(passages))):
         asked = unanswerable(example, "swapped", title=title, context=context)
         if asked.article != example.article and not holds_answer(context, example):
-            return Added(asked, "swapped", example, example.title, title)
+            return Added(asked, "swapped", example, example.article[:SHOWN], asked.article[:SHOWN])
     return None
 
 

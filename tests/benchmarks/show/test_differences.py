@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 from benchmark_results import DATA, scored
 
 from benchmarks.differences import DifferencesOptions, print_differences
 from benchmarks.measure.accuracy import answers_path, category_scores, save_answers
-from benchmarks.results.files import append_result
+from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import CUDA, Data
 from benchmarks.show.categories import category_tables
 from benchmarks.show.differences import (
@@ -124,6 +125,17 @@ def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsy
     on_gpu = scored("one-wrong", 1.0, data=Data(small_squad.name, file_sha256(small_squad)), target=CUDA)
     append_result(config.rows, on_gpu)
     assert print_differences(config) == text, "those of a GPU are not compared with a CPU's"
+
+
+def test_scores_of_a_gpu_are_compared_where_a_cpu_scored_other_questions_only(config, small_squad, capsys):
+    text = print_differences(config)
+    rows = read_results(config.rows)
+    config.rows.unlink()
+    for row in rows:
+        append_result(config.rows, row if row.data == DATA else msgspec.structs.replace(row, target=CUDA))
+    for answers in config.rows.with_suffix(".predictions").iterdir():
+        answers.rename(answers.with_stem(f"{answers.stem}-{CUDA}"))
+    assert print_differences(config) == text
 
 
 def test_what_cannot_be_compared_is_refused(config, small_squad, tmp_path):

@@ -128,7 +128,7 @@ def test_a_path_that_the_locale_cannot_spell(exported, tmp_path):
 
 
 def test_a_bundle_of_another_format_is_refused(make_bundle):
-    with pytest.raises(BundleError, match=r"give one in tflite \(python -m export.tflite makes one\)"):
+    with pytest.raises(BundleError, match=r"\(python -m export.tflite --model \S+ makes one\)"):
         android.check_or_push(AndroidOptions(make_bundle()))
 
 

@@ -59,6 +59,9 @@ def test_a_file_is_written_into_a_new_folder_where_one_can_be_made(tmp_path, mon
     assert path.read_text() == "text"
     with pytest.raises(OptionError, match=r"--out .*f: .*f is no folder"):
         check_new_file(path / "g", "--out")
+    (tmp_path / "link").symlink_to("gone")
+    with pytest.raises(OptionError, match=r"--out .*link: .*link is no folder"):
+        check_new_file(tmp_path / "link" / "f", "--out")
     monkeypatch.setattr(os, "access", lambda folder, mode: False)
     with pytest.raises(OptionError, match=rf"--out .*other: {tmp_path} cannot be written to"):
         check_new_file(tmp_path / "other" / "f", "--out")

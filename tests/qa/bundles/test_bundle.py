@@ -128,7 +128,7 @@ def test_a_file_that_the_manifest_does_not_list_is_not_read(bundle, name):
 
 
 def test_a_bundle_of_another_format_is_refused(bundle):
-    with pytest.raises(BundleError, match=r"give one in onnx \(python -m export.onnx makes one\)$"):
+    with pytest.raises(BundleError, match=r"\(python -m export.onnx --model \S+ makes one\)$"):
         open_bundle(bundle, format="onnx")
 
 

@@ -69,6 +69,7 @@ def test_the_stages_of_a_real_chain_tell_where_each_comes_from(few, small_squad,
     assert f"trained on `{small_squad.name}` (SHA-256 {file_sha256(small_squad)[:16]}…)" in text
     assert f"from encoder `minilm-l6` (SHA-256 {MINILM_SHA256[:16]}…)" in text
     assert "temperature 4.0" in text
+    assert "activation gelu" in text, "of the teacher that distill.finetune made"
     for told in (text, (exported.path / MANIFEST).read_text()):
         assert str(tmp_path) not in told, "folders of this machine are nobody's business"
     assert facts.base_model == ["sentence-transformers/all-MiniLM-L6-v2"]

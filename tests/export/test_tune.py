@@ -113,7 +113,7 @@ def test_a_tuned_bundle_says_on_what_and_answers_in_three_modes(
     (declined,) = ask(AskOptions(**given, null_threshold=-1e9))
     assert declined.not_sure.text == always.text
     assert f"not sure: {always.text}" in capsys.readouterr().out
-    with pytest.raises(OptionError, match="mode strict cannot be combined with null_threshold"):
+    with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
         ask(AskOptions(**given, mode="strict", null_threshold=0.0))
 
 

@@ -63,4 +63,4 @@ rows: models $(OUT)/dev.json
 
 # In each configuration the other heads against the first.
 differences:
-	$(foreach n,$(CONFIGURATIONS),$(RUN) -m benchmarks.differences $(OUT)/rows.jsonl --data $(OUT)/dev.json --baseline $(firstword $(HEADS))-config$(n) --models $(HEADS:%=%-config$(n)) && )true
+	$(foreach n,$(if $(word 2,$(HEADS)),$(CONFIGURATIONS)),$(RUN) -m benchmarks.differences $(OUT)/rows.jsonl --data $(OUT)/dev.json --baseline $(firstword $(HEADS))-config$(n) --models $(HEADS:%=%-config$(n)) && )true

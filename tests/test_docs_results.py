@@ -96,6 +96,7 @@ TABLES = [
     (SMALL_FILES, COMPRESSION, {"name": "tools", "view": "toolchains", "data": QUICK, "models": BESIDE}),
     (SMALL_FILES, "compression-arm64-qemu", {"view": "arm"}),
     ("docs/results/thesis.md", "sizes", {"view": "summary", "name": "sizes"}),
+    ("docs/results/thesis.md", "thesis", {"view": "accuracy", "name": "configurations"}),
     ("docs/results/thesis.md", "football-as-is", {"view": "accuracy", "name": "football"}),
     ("docs/results/ablations.md", "ablations", {"view": "accuracy"}),
     ("docs/results/ablations.md", LEARNING, {"view": "accuracy", "name": "everyday", "data": EVERYDAY}),

@@ -33,7 +33,7 @@ def rows_of(options: CompareOptions) -> Path:
 
 
 def page_of(options: CompareOptions) -> Path:
-    """Return the file of the page. OptionError when it is an input."""
+    """Return the file of the page. OptionError when it is an input or cannot be written."""
     rows = rows_of(options)
     page = rows.parent / "report.html"
     check_option(rows.name != page.name, "--rows", rows, f"another file: the page is written to {page}")

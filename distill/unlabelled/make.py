@@ -87,8 +87,8 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     examples = [example for article in added for passage in article for example in passage]
     if len(examples) == len(given):
         raise SquadFormatError(
-            f"{path}: nothing to add: no article has a second passage (one without a title is an article); "
-            "--same-kind, --reworded, --typed and --noisy add more"
+            f"{path}: nothing to add: --passages needs an article of two passages (one without a title is an "
+            "article), --same-kind needs categories; --reworded, --typed and --noisy need neither"
         )
     write_squad(options.out, examples, source_reference(path))
     n_reworded = sum("-reworded" in example.id for example in examples if example.unlabelled)

@@ -7,7 +7,6 @@ Scores of a GPU count only where the file has none of a CPU for these questions.
 Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ import tyro
 
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
-from benchmarks.show.differences import Scores, by_seed, difference_table, split_seed
+from benchmarks.show.differences import difference_table, split_seed
 from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.groups import collect
 from benchmarks.show.tables import as_text
@@ -37,7 +36,7 @@ class DifferencesOptions:
     baseline: str
     """Model to compare with, by its name in the results without -seedN."""
     data: str = EMBEDDED
-    """Data file of the answers: SQuAD JSON (plain or gzip), or the dev part of embedded, everyday, squad or
+    """Questions of the answers: SQuAD JSON or records, or the dev part of embedded, everyday, squad or
     squad_v2."""
     models: tuple[str, ...] | None = None
     """Models to compare, by names without -seedN; all when not given."""
@@ -67,25 +66,18 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
     return list(kept.examples), {entry.model: f1 for entry, f1 in kept.f1.items()}, scores
 
 
-def chosen(options: DifferencesOptions, models: Mapping[str, Scores]) -> dict[str, Scores]:
-    """Return the baseline and the models of --models. OptionError when one is unknown."""
-    check_choice("--baseline", options.baseline, models)
-    for model in options.models or ():
-        check_option(model in models, "--models", model, f"among {', '.join(models)}")
-    return {
-        name: scores
-        for name, scores in models.items()
-        if options.models is None or name in (options.baseline, *options.models)
-    }
-
-
 def print_differences(options: DifferencesOptions) -> str:
-    """Print the table. Returns it as text."""
+    """Print the table. Returns it as text. OptionError for an unknown model."""
     examples, f1, scores = read_f1(options.rows, options.data)
-    models = chosen(options, by_seed(f1))
+    known = list(dict.fromkeys(split_seed(model)[0] for model in f1))
+    check_choice("--baseline", options.baseline, known)
+    for model in options.models or ():
+        check_option(model in known, "--models", model, f"among {', '.join(known)}")
+    names = {options.baseline, *(known if options.models is None else options.models)}
     articles = [example.article for example in examples]
-    table = difference_table(models, options.baseline, articles, resolve(options.data, "dev").name)
-    overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in models)
+    data = resolve(options.data, "dev").name
+    table = difference_table(f1, options.baseline, articles, data, names)
+    overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in names)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))
     text = as_text(table)
     print(text, end="")

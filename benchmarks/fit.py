@@ -30,6 +30,8 @@ class FitOptions:
     """PyTorch bundle to train, or a transformers checkpoint; by default the shipped student."""
     epochs: float = 4
     """Passes over the questions that are not held out."""
+    learning_rate: float = 1e-4
+    """Peak learning rate; a BERT-base needs less, 3e-5 to 5e-5."""
 
     def __post_init__(self) -> None:
         check_option(0 < self.epochs < math.inf, "--epochs", self.epochs, "above 0 and finite")

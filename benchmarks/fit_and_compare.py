@@ -19,7 +19,7 @@ from compress.qat.train import trained
 from distill.training.options import AUTO
 from distill.training.precision import resolve_precision
 from export.options import TFLiteOptions
-from export.tflite.exporter import TFLiteExporter, check_converters
+from export.tflite.exporter import TFLiteExporter, check_converters, packaged
 from qa.base.errors import BundleError, OptionError, SquadFormatError, UnsupportedExport
 from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
@@ -57,13 +57,14 @@ def fit(options: FitOptions) -> None:
     train, held_out = split(options)
     fitted = options.out / "fitted"
     if not fitted.exists():
+        packaged(parent, "int8", Path(model))
         print(estimate(parent, train, held_out, options.epochs), flush=True)
     # Only the gold answers count: the model is to answer otherwise than it did.
     training = QATOptions(
         model=model,
         data=str(train),
         epochs=options.epochs,
-        learning_rate=1e-4,
+        learning_rate=options.learning_rate,
         alpha=1,
         hidden_weight=0,
         out=fitted,

@@ -37,8 +37,8 @@ class CastOptions:
     """Bundle to create; by default beside the model, named <model>-<weights>."""
     weights: Annotated[str, arg(help=f"{' or '.join(CAST_PRECISIONS)}.")] = "int8-weights"
     eval_data: str | None = None
-    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
-    file."""
+    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a file
+    of questions."""
 
     def __post_init__(self) -> None:
         check_choice("--weights", self.weights, CAST_PRECISIONS)

@@ -33,7 +33,7 @@ class EmbeddingsOptions:
     embeddings: str = "pq3"
     """pq3 or pq4: a byte for each 3 or 4 values of a word vector."""
     data: str | None = None
-    """Questions whose tokens are counted, so that frequent ones are stored more exactly: a SQuAD JSON file,
+    """Questions whose tokens are counted, so that frequent ones are stored more exactly: a file of questions,
     or embedded, everyday, squad, squad_v2. By default those that the model holds out, or embedded where it
     has none."""
 

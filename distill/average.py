@@ -17,7 +17,7 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError, first_few
 from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import StageRecord
+from qa.bundles.manifest import Ancestor, StageRecord
 from qa.bundles.next_export import say_next_export
 
 if TYPE_CHECKING:
@@ -117,17 +117,21 @@ def are_of_checkpoints(first: Bundle, second: Bundle) -> bool:
 
 
 def fresh_head_seeds(bundles: list[Bundle]) -> list[str]:
-    """Return the seeds of the bundles that began with a fresh head, each once."""
+    """Return the seeds of the fresh heads that the bundles or their ancestors began with, each once."""
     seeds = set()
-    for manifest in (bundle.manifest for bundle in bundles):
-        config = manifest.config or {}
-        is_fresh = manifest.stage == "finetune" and (
-            manifest.parent is None or config.get("head") is not None
-        )
-        is_fresh |= manifest.stage == "distill" and any(config.get(name) for name in FRESH_STUDENT)
-        if is_fresh and "seed" in config:
-            seeds.add(str(config["seed"]))
+    for bundle in bundles:
+        nearest = next(filter(_began_with_fresh_head, bundle.lineage()), None)
+        if nearest is not None and nearest.config and "seed" in nearest.config:
+            seeds.add(str(nearest.config["seed"]))
     return sorted(seeds)
+
+
+def _began_with_fresh_head(stage: Ancestor) -> bool:
+    config = stage.config or {}
+    if stage.stage == "distill":
+        return any(config.get(name) for name in FRESH_STUDENT)
+    from_encoder = stage.encoder is not None and not config.get("adapter")
+    return stage.stage == "finetune" and (from_encoder or config.get("head") is not None)
 
 
 def average(options: AverageOptions) -> Bundle:

@@ -107,7 +107,7 @@ class FinetuneOptions(StageOptions, WindowOptions):
     layers: Expert[int | None] = None
     """Keep this many of the encoder's layers, evenly chosen; all when not given."""
     activation: Expert[str] = "gelu"
-    """GELU of a fresh head: gelu (exact) or gelu_tanh."""
+    """GELU of a fresh 2l-gelu or 4l-gelu-skip head: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
     """Peak learning rate."""
     batch_size: int = 16
@@ -124,12 +124,12 @@ class FinetuneOptions(StageOptions, WindowOptions):
     """Train the head and low-rank updates of the encoder's weights (LoRA): less time and memory for a large
     encoder; 0 trains all."""
     dropout: Expert[bool] = True
-    """Train with the encoder's dropout of hidden states. A step without it is faster; that suits training
-    that sees each question once."""
+    """Train with the encoder's dropout of hidden states. --no-dropout makes a step faster; that suits
+    training that sees each question once."""
 
     def __post_init__(self) -> None:
         if self.standalone:
-            for name in changed(self, ("layers", "freeze_encoder")):
+            for name in changed(self, ("layers", "freeze_encoder", "activation")):
                 check_exclusive(True, flag_of(name), f"--head {self.head}, a standalone model")
         else:
             check_head(self.head or DEFAULT_HEAD, self.activation)
@@ -195,6 +195,8 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         for name in changed(self, ("student_head", "freeze_encoder")):
             standalone = self.student_encoder in STANDALONE_MODELS
             check_exclusive(standalone, flag_of(name), f"--student-encoder {self.student_encoder}")
+        is_moot = self.freeze_encoder and self.hidden_weight > 0
+        check_option(not is_moot, "--hidden-weight", self.hidden_weight, "0 with --freeze-encoder")
         if self.student_head is not None:
             check_head(self.student_head)
         self.weights()

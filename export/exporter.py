@@ -26,7 +26,7 @@ from export.parity import (
     real_windows,
     window_logits,
 )
-from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
+from qa.base.errors import BundleError, ParityError, UnsupportedExport
 from qa.base.next_step import say_next
 from qa.base.shipped import STUDENT, TEACHER, shipped
 from qa.bundles.bundle import (
@@ -45,7 +45,7 @@ from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import read_held_out, too_few, tune_for_bundle, tune_on_files
+from qa.evaluation.threshold import questions_to_tune, read_held_out, tune_for_bundle, tune_on_files
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
@@ -90,9 +90,8 @@ class Exporter:
         self.out = options.out or output_beside(self.source, name)
         refuse_existing(self.out)
         self.eval_data = load_eval(options.eval_data)
-        file = options.tune_threshold
-        if file is not None and (why_not := too_few(read_squad(file))):  # now, not after minutes of work
-            raise OptionError(f"--tune-threshold {file}: {why_not}; give more questions")
+        if options.tune_threshold is not None:
+            questions_to_tune(options.tune_threshold, "--tune-threshold")  # now, not after minutes of work
         self.parent = open_model(self.source, format="pytorch")
 
     def check(self, model: QAModel) -> None:

@@ -54,11 +54,11 @@ class ExportOptions:
     without it."""
     tune_threshold: Path | None = None
     """Questions to tune the no-answer thresholds on, some without an answer, instead of the held-out ones of
-    the model: a SQuAD JSON file."""
+    the model: a file of SQuAD JSON or records."""
     min_equal_spans: Annotated[float | None, arg(help=SPANS_HELP)] = None
     eval_data: str | None = None
     """Questions to score the file on, for its card, and to compare it with PyTorch on where the model holds
-    out none: embedded, everyday, squad, squad_v2, or a SQuAD JSON file."""
+    out none: embedded, everyday, squad, squad_v2, or a file of questions."""
 
     def __post_init__(self) -> None:
         check_choice("--quantize", self.quantize, PRECISIONS)

@@ -16,7 +16,6 @@ import msgspec
 
 from export.android.package import package_again
 from qa.base.commands import run_command
-from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
@@ -35,12 +34,12 @@ class TuneOptions:
     out: Path | None = None
     """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
     data: tuple[Path, ...] = ()
-    """Questions to tune on, at least 100 and 20 of them without an answer: SQuAD JSON files that no training
-    of the model has seen. Several files weigh the same, whatever their sizes. By default the held-out
-    questions of the bundle; an export finds them in its parent's held_out.json.gz."""
+    """Questions to tune on, at least 100 and 20 of them without an answer, which no training of the model
+    has seen: SQuAD JSON or records. Several files weigh the same, whatever their sizes. By default the
+    held-out questions of the bundle; an export finds them in its parent's held_out.json.gz."""
     eval_data: str | None = None
-    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a SQuAD JSON
-    file. Without it the new bundle has no scores."""
+    """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a file
+    of questions. Without it the new bundle has no scores."""
     max_answer_length: int | None = None
     """Longest answer in tokens that the model may give; by default as before."""
 
@@ -61,9 +60,6 @@ def tune(options: TuneOptions) -> Bundle:
     eval_data = load_eval(options.eval_data)
     bundle = open_bundle(options.model)
     files = options.data or (bundle.path / HELD_OUT,)
-    for file in files:
-        if not file.is_file():
-            raise OptionError(f"--data {file}: no such file; give questions to tune on")
     runtime = load_runtime(bundle)
     settings = options.settings(bundle.settings)
     settings, tuning = tune_on_files(runtime, bundle.tokenizer, settings, files, "--data")

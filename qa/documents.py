@@ -27,6 +27,7 @@ LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
+HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
 HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
@@ -162,23 +163,23 @@ def _document(source: str, raw: bytes) -> Document:
     except UnicodeDecodeError as error:
         where = f"{encoding.upper()} text (byte {len(mark) + error.start})"
         raise OptionError(f"{source}: not {where}; convert it to UTF-8") from None
-    if raw.startswith(codecs.BOM_UTF32_LE):
-        raise OptionError(f"{source}: is UTF-32 text; convert it to UTF-8")
+    if "\0" in text:  # UTF-32, UTF-16 without a mark, archives
+        raise OptionError(f"{source}: has zero bytes, so it is no plain text; convert it to UTF-8")
     if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText()
-        try:
-            page.feed(text)
-            page.close()
-        except AssertionError as error:  # HTMLParser's, of markup such as <![foo bar]]>
-            raise OptionError(
-                f"{source}: cannot be read as HTML ({first_line(error)}); give its text"
-            ) from None
+        page.feed(text)
+        page.close()
         text = "".join(page.parts)
     return Document(source, text)
 
 
 class _HTMLText(HTMLParser):
-    """Text of a page without tags, with each word on the line that it has in the file."""
+    """Text of a page without tags, with each word on the line that it has in the file.
+
+    Reads titles, comments and <![ as browsers do, which Python before 3.14 does not.
+    """
+
+    CDATA_CONTENT_ELEMENTS = (*HTMLParser.CDATA_CONTENT_ELEMENTS, "title")  # type: ignore[misc]
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,10 +205,32 @@ class _HTMLText(HTMLParser):
             self._hidden = ""
 
     def handle_data(self, data: str) -> None:
-        """Keep the text, after the line ends of tags and hidden parts before it."""
-        if not self._hidden:
-            self.parts.append("\n" * (self.getpos()[0] - self._line) + data)
-            self._line = max(self.getpos()[0], self._line) + data.count("\n")
+        """Keep the text, after the line ends of tags and hidden parts before it.
+
+        Within a word those line ends wait for the next white space.
+        """
+        if self._hidden:
+            return
+        missing = self.getpos()[0] - self._line
+        if self.parts and not self.parts[-1][-1:].isspace() and not data[:1].isspace():
+            missing = 0
+        self.parts.append("\n" * missing + data)
+        self._line += missing + data.count("\n")
+
+    def unknown_decl(self, data: str) -> None:
+        """Keep the text of <![CDATA[...]]>."""
+        self.handle_data(data.removeprefix("CDATA["))
+
+    def parse_comment(self, i: int, report: bool = True) -> int:
+        """Return the end of a comment, -1 while it has none."""
+        comment = HTML_COMMENT.match(self.rawdata, i)
+        return comment.end() if comment else -1
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Return the end of <![CDATA[...]]>, or of <![endif]-->, which is a tag without text."""
+        if self.rawdata.startswith("<![CDATA[", i):
+            return super().parse_marked_section(i, report)
+        return self.parse_bogus_comment(i)
 
 
 def _pdf(source: str, raw: bytes) -> Document:

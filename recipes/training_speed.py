@@ -40,7 +40,7 @@ from benchmarks.measure.run import now
 from benchmarks.measure.worker import resident_mb
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
-from benchmarks.results.stats import MIN_ROUNDS
+from benchmarks.results.stats import MIN_ROUNDS, paired_ratio
 from benchmarks.show.tables import UNKNOWN, Column, as_text, make_table, number
 from distill.student import set_attention_dropout, student_from_layers
 from distill.training.batches import to_tensors
@@ -55,7 +55,7 @@ from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import read_squad
-from qa.evaluation.bootstrap import LEVEL, interval
+from qa.evaluation.bootstrap import LEVEL
 from qa.models.model import QAModel
 from qa.runtime.runtimes import available_cores
 from qa.text.features import Window, make_windows
@@ -158,7 +158,7 @@ def train_here(config: SpeedOptions, case: Case, bundle: Bundle, work: Path, aft
         logits = TeacherLogits(lambda: Teacher(teacher), windows, work / "cache", accelerator)
         if case.loss == TEACHER_CACHED:
             for indices in np.split(np.arange(len(windows)), WARMUP_STEPS + config.steps):
-                logits(to_tensors([windows[i] for i in indices]), indices)
+                logits(to_tensors([windows[i] for i in indices], accelerator.device), indices)
         hidden_weight = 10.0 if case.loss == TEACHER_EACH_STEP else 0.0
         loss = Distillation(logits, DistillationWeights(0.1, 4.0, hidden_weight))
 
@@ -313,8 +313,10 @@ def main(config: SpeedOptions) -> None:
         case = CASES[name]
         ratio = None
         if case.over in rounds:
-            ratios = windows_per_s / rounds[case.over]
-            ratio = interval(ratios) if n_rounds >= MIN_ROUNDS else float(ratios.mean())
+            under = rounds[case.over]
+            ratio = float(windows_per_s.mean() / under.mean())
+            if n_rounds >= MIN_ROUNDS:
+                ratio = paired_ratio(windows_per_s, under)
         length = str(bundle.settings.max_length) if case.padded else "batch's longest"
         figures = [f"{case.attention_dropout:g}", number(float(np.median(windows_per_s)), ".1f")]
         figures += [number(ratio, unit="x"), number(max(peak for _, peak in speeds[name]), ",.0f")]
@@ -322,8 +324,8 @@ def main(config: SpeedOptions) -> None:
     footnotes = [
         f"{config.student_layers} layers of {config.teacher.name}, {config.precision}, batch "
         f"{config.batch_size}, rounds in turns: {n_rounds}, timed steps in each: {config.steps}",
-        "windows/s: median of the rounds; x: over the case under over, mean of the rounds, "
-        f"{LEVEL:.0%} interval by bootstrap from {MIN_ROUNDS} rounds on",
+        "windows/s: median of the rounds; x: over the case under over, by means of the rounds, "
+        f"{LEVEL:.0%} interval by Student's t from {MIN_ROUNDS} rounds on",
         f"{place()[1]}; threads: {config.threads}; others kept {cores_busy([other.lap()]):.1f} cores busy",
         f"torch {torch.__version__}, transformers {transformers.__version__}; {time.strftime('%Y-%m-%d')}",
         *(f"{name} failed: {why}" for name, why in failed.items()),

@@ -2,7 +2,8 @@
 
     python recipes/with_windows.py models/teacher 512 runs/football/squad-512
 
-The no-answer threshold is tuned again where the bundle has held-out questions.
+The no-answer threshold is tuned again where the bundle has held-out questions, unless it was tuned on other
+files.
 """
 
 import sys

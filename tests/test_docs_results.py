@@ -4,6 +4,7 @@
 """
 
 import hashlib
+from collections import defaultdict
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from places import ROOT
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Latency
 from benchmarks.show.categories import category_tables
+from benchmarks.show.differences import split_seed
 from benchmarks.show.groups import collect
 from benchmarks.show.tables import MOST_COLUMNS
 from benchmarks.table import TableOptions
@@ -234,37 +236,41 @@ def test_the_zoos_figures_are_those_of_its_rows():
         assert found == pytest.approx(wanted, abs=0.006)
 
 
-def test_the_differences_of_the_ablations_are_those_of_its_rows():
-    rows = {row.model.removesuffix("-seed0"): row for row in read_results(RESULTS / "ablations.jsonl")}
-    (lines,) = marked_tables(DOCS / "ablations.md", "differences")
-    assert {line["model"] for line in lines} == rows.keys() - {"teacher"}
+@pytest.mark.parametrize(
+    ("name", "rows", "data", "baseline"),
+    [
+        ("differences", "ablations", "dev.json", "teacher"),
+        ("everyday-differences", LEARNING, EVERYDAY, "gold"),
+        ("squad-differences", LEARNING, "dev.json", "gold"),
+    ],
+)
+def test_the_differences_of_the_ablations_are_those_of_its_rows(name, rows, data, baseline):
+    f1 = defaultdict(dict)
+    for row in read_results(RESULTS / f"{rows}.jsonl"):
+        model, seed = split_seed(row.model)
+        if row.data.name == data and seed is not None:
+            f1[model][seed] = row.f1
+    (lines,) = marked_tables(DOCS / "ablations.md", name)
+    assert {line["model"] for line in lines} == f1.keys() - {baseline}
     for line in lines:
-        difference = rows[line["model"]].f1 - rows["teacher"].f1
-        assert float(line["F1 - teacher"]) == pytest.approx(difference, abs=0.006)
+        own = f1[line["model"]]
+        changes = [own[seed] - f1[baseline][seed] for seed in sorted(own)]
+        assert [float(value) for value in line["by seed"].split(", ")] == pytest.approx(changes, abs=0.006)
+        assert float(line[f"F1 - {baseline}"]) == pytest.approx(np.mean(changes), abs=0.006)
+        assert float(line["F1"]) == pytest.approx(np.mean(list(own.values())), abs=0.006)
 
 
 def test_the_football_figures_are_those_of_its_rows():
-    rows = {row.model: row for row in read_results(RESULTS / "football.jsonl")}
+    """The view by category shows them, but EM of answerable questions."""
+    rows = read_results(RESULTS / "football.jsonl")
     starts = {"SQuAD": "squad", "football": "football", "SQuAD, then football": "squad-football"}
     lines = marked_tables(DOCS / "football.md", "football")[0]
-    assert len(lines) == len(rows) == 6
-    for line in lines:
-        row = rows[f"{starts[line['trained on']]}-{line['tokens']}"]
-        for heading, key in (
-            ("F1", "f1"),
-            ("EM", "exact"),
-            ("Ans F1", "HasAns_f1"),
-            ("No Ans F1 (= EM)", "NoAns_f1"),
-        ):
-            assert float(line[heading]) == pytest.approx(getattr(row, key), abs=0.006)
-
-
-def test_the_view_by_category_shows_the_figures_of_the_football_page():
-    (table,) = category_tables(collect(read_results(RESULTS / "football.jsonl"))[0])
-    lines = marked_tables(DOCS / "football.md", "football")[0]
+    (table,) = category_tables(collect(rows)[0])
     (exact_of_answerable,) = (at for at, name in enumerate(table.headings) if name == "HasAns EM")
-    shown = [line[1:exact_of_answerable] + line[exact_of_answerable + 1 :] for line in table.cells]
-    assert shown == [list(line.values())[2:] for line in lines]
+    shown = [line[:exact_of_answerable] + line[exact_of_answerable + 1 :] for line in table.cells]
+    assert shown == [
+        [f"{starts[line['trained on']]}-{line['tokens']}", *list(line.values())[2:]] for line in lines
+    ]
     assert table.headings[-4:] == list(lines[0])[-4:]
 
 

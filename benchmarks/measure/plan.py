@@ -48,8 +48,8 @@ class Plan:
     """Numbers of threads, one after the other."""
 
     def windows_in_round(self, setting: Setting) -> int:
-        """Return the number of windows of one round; a batch at least."""
-        return max(self.n_windows, setting.batch)
+        """Return the number of windows of one round, in whole batches."""
+        return -(-self.n_windows // setting.batch) * setting.batch
 
 
 MIN_S = 60  # for which a model is timed at each setting, on 1,024 windows at least

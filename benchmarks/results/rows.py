@@ -131,7 +131,7 @@ class Scores(Result, kw_only=True):
     best_f1: float | None = None
     best_f1_thresh: float | None = None
     null_threshold: float | None = None
-    """No-answer threshold, tuned for this file on held-out training articles."""
+    """No-answer threshold that decided the answers."""
     calibration_error: float | None = None
     """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
     uncalibrated_calibration_error: float | None = None

@@ -5,7 +5,12 @@ from dataclasses import dataclass, replace
 
 from benchmarks.results.rows import CPU, CUDA, QEMU, SSH
 from benchmarks.show.columns import MODEL, PRECISION, RUNTIME, SIZES, quick_mark, x_column
-from benchmarks.show.footnotes import table_footnotes
+from benchmarks.show.footnotes import (
+    overlap_footnotes,
+    quick_footnotes,
+    shown_times,
+    table_footnotes,
+)
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, Column, Table, at_path, make_table
 
@@ -59,7 +64,11 @@ def card_tables(groups: Sequence[Group]) -> list[Table]:
         others = [g for g in groups if g.target != CPU and g.newest.data == group.newest.data]
         lines = [line for entry in group.entries for line in _lines(entry, others)]
         footnotes = [*table_footnotes(group, "card"), PASS]
-        footnotes += [f"{g.target}: {g.machine}" for g in others]
+        for other in others:
+            of = f"; x and retained over {other.baseline_name}" if other.baseline is not None else ""
+            footnotes.append(f"{other.target}: {other.machine}{of}")
+            footnotes += quick_footnotes(shown_times(other, "card"))
+            footnotes += overlap_footnotes(other.scores)
         if any(line.measured is None for line in lines):
             footnotes.append(f"{UNKNOWN} in all figures: not measured on that target")
         tables.append(make_table(f"{group.data}, by target", COLUMNS, lines, footnotes))

@@ -2,12 +2,13 @@
 
 A difference exceeds noise when it passes two tests. First, the interval of the paired bootstrap leaves out 0.
 Second, where models were trained with several seeds, the difference is larger than seeds alone make it:
-Student's t times s sqrt(1 / k + 1 / n). Here s is the deviation of F1 between seeds, pooled over all models;
-k and n are the numbers of seeds behind the mean of the model and that of the baseline.
+Student's t times s sqrt(1 / k + 1 / n). Here s is the deviation of F1 between seeds, pooled over all models
+of the file; k and n are the numbers of seeds behind the mean of the model and that of the baseline. Models
+exported from the baseline's trainings, or the reverse, share their seeds and need no second test.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,7 +37,8 @@ class Difference:
     spread: float | None
     """Highest less lowest F1 between the model's seeds; None with one seed."""
     seed_margin: float | None
-    """Largest difference that seeds alone explain; None when no model has several."""
+    """Largest difference that seeds alone explain; None when no model has several, 0 for exports of the same
+    trainings."""
 
     @property
     def verdict(self) -> str:
@@ -67,12 +69,19 @@ def by_seed(f1: Mapping[str, np.ndarray]) -> dict[str, Scores]:
     return grouped
 
 
-def seed_deviation(models: Mapping[str, Scores]) -> tuple[float, int] | None:
+def trainings(f1: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Return the part of a name before its seed, by the name without a seed: exports share their model's."""
+    return {split_seed(model)[0]: SEED.split(model)[0] for model in f1}
+
+
+def seed_deviation(f1: Mapping[str, np.ndarray]) -> tuple[float, int] | None:
     """Return the deviation of F1 between seeds, pooled over models, and its degrees of freedom.
 
-    None when no model has several seeds.
+    Of a model and its exports the first counts. None when no model has several seeds.
     """
-    means = [np.array([f1.mean() for f1 in seeds.values()]) for seeds in models.values()]
+    models = by_seed(f1)
+    first = {training: name for name, training in reversed(trainings(f1).items())}
+    means = [np.array([f1.mean() for f1 in models[name].values()]) for name in first.values()]
     freedom = sum(len(values) - 1 for values in means)
     if freedom == 0:
         return None
@@ -80,22 +89,26 @@ def seed_deviation(models: Mapping[str, Scores]) -> tuple[float, int] | None:
     return float(np.sqrt(squares / freedom)), freedom
 
 
-def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[str]) -> list[Difference]:
-    """Compare every model with the baseline on the seeds that both have, best first.
+def differences(
+    f1: Mapping[str, np.ndarray], baseline: str, articles: Sequence[str], names: Collection[str] | None = None
+) -> list[Difference]:
+    """Compare models with the baseline on the seeds that both have, best first; of `names`, else all.
 
     A baseline without seeds is compared with every seed. Models that share no seed with it are left out.
     """
+    models = by_seed(f1)
+    training = trainings(f1)
     base = models[baseline]
-    deviation = seed_deviation(models)
+    deviation = seed_deviation(f1)
     found = []
     for model, seeds in models.items():
         pairs = [(f1, base.get(seed, base.get(None))) for seed, f1 in seeds.items()]
         changes = [own - other for own, other in pairs if other is not None]
-        if model == baseline or not changes:
+        if model == baseline or not changes or (names is not None and model not in names):
             continue
         means = [float(f1.mean()) for f1 in seeds.values()]
-        margin = None
-        if deviation is not None:
+        margin = 0.0 if training[model] == training[baseline] else None
+        if margin is None and deviation is not None:
             n_base = 1 if None in base else len(changes)  # one baseline is paired with every seed
             margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(1 / len(changes) + 1 / n_base))
         found.append(
@@ -112,11 +125,17 @@ def differences(models: Mapping[str, Scores], baseline: str, articles: Sequence[
 
 
 def difference_table(
-    models: Mapping[str, Scores], baseline: str, articles: Sequence[str], data: str
+    f1: Mapping[str, np.ndarray],
+    baseline: str,
+    articles: Sequence[str],
+    data: str,
+    names: Collection[str] | None = None,
 ) -> Table:
-    """Return the table of all differences from the baseline. OptionError without any."""
-    found = differences(models, baseline, articles)
-    apart = ", ".join(sorted(models.keys() - {baseline} - {difference.model for difference in found}))
+    """Return the table of what `differences` finds. OptionError without any."""
+    models = by_seed(f1)
+    found = differences(f1, baseline, articles, names)
+    asked = models.keys() if names is None else set(names)
+    apart = ", ".join(sorted(asked - {baseline} - {difference.model for difference in found}))
     if not found:
         why = f"shares no seed with {apart}" if apart else "is the only model"
         raise OptionError(f"--baseline {baseline}: {why}; name another")
@@ -142,7 +161,7 @@ def difference_table(
         notes.append(f"F1 - {baseline}: over the seeds that both have")
     if apart:
         notes.append(f"left out, as they share no seed with {baseline}: {apart}")
-    deviation = seed_deviation(models)
+    deviation = seed_deviation(f1)
     if deviation is not None:
         notes.append(
             "spread: highest less lowest F1 between seeds; deviation between seeds, pooled over models: "

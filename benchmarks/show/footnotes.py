@@ -11,7 +11,7 @@ from qa.evaluation.bootstrap import LEVEL, Interval
 # Explanations of columns of scores, by the field that has them.
 SCORES = {
     "best_f1": "oracle F1, oracle threshold: with the no-answer threshold that is best for these questions",
-    "null_threshold": "no-answer threshold: tuned for this file on held-out training articles",
+    "null_threshold": "no-answer threshold: the one that decided these answers",
     "calibration_error": "ECE: expected calibration error of the probabilities in percentage points",
     "uncalibrated_calibration_error": "ECE before: expected calibration error of the softmax scores",
 }
@@ -152,14 +152,15 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str
     over = []
     scores = [a for a in group.scores if isinstance(a.f1_with_interval, Interval)]
     if scores and view != "latency":
-        columns = f"{'of F1 and ' if view in ('accuracy', 'card') else ''}of F1 retained"
+        columns = f"{'of scores and ' if view in ('accuracy', 'card') else ''}of what is retained"
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
-        over.append(f"{columns} over {listed(list(resampled))}")
+        over.append(f"{columns} by bootstrap over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
     if n_rounds and view != BRIEF:
-        over.append(f"of x over {first_to_last([*map(str, n_rounds)])} rounds in which the models took turns")
+        rounds = f"{first_to_last([*map(str, n_rounds)])} rounds in which the models took turns"
+        over.append(f"of x by Student's t over {rounds}")
     if over:
-        yield f"intervals: {LEVEL:.0%}, bootstrap, paired with the baseline, {' and '.join(over)}"
+        yield f"intervals: {LEVEL:.0%}, paired with the baseline, {' and '.join(over)}"
 
 
 def _another_run(group: Group, rows: Sequence[Latency]) -> Iterator[str]:

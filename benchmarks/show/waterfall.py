@@ -34,7 +34,7 @@ def write_waterfall(groups: Sequence[Group], models: Sequence[str] | None, path:
     rows = [row for _, row in timed]
     gains = ["", *(_gain(above, row) for above, row in pairwise(rows))]
     if len(rows) > 2 and (in_all := mean_of(speedup(rows[0], rows[-1]))):
-        gains[-1] += f", {in_all:.0f}x in all"
+        gains[-1] += f", {in_all:.{int(in_all < 10)}f}x in all"
     write_whole(path, waterfall_svg([(*pair, gain) for pair, gain in zip(timed, gains, strict=True)]))
 
 

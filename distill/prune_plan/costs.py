@@ -15,6 +15,7 @@ from qa.formats.tflite import (
     PACKAGE_BYTES,
     ROW_BYTES,
     SCALE_BYTES,
+    SHORT_LENGTHS,
     TOKEN_BYTES,
 )
 from qa.models.model import QAModel
@@ -71,7 +72,9 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     total += words_bytes(words.num_embeddings, words.embedding_dim, embeddings)
     total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
-    total += GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers)
+    is_fixed = any(getattr(module, "fixed_lengths", False) for module in model.modules())
+    n_graphs = 1 + len(SHORT_LENGTHS) if is_fixed else 1
+    total += n_graphs * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
     return total + PACKAGE_BYTES + TOKEN_BYTES * words.num_embeddings
 
 

@@ -48,6 +48,8 @@ LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Te
 AfterStep = Callable[[int, int], None]
 # Raise it when the same options lead to other weights: checkpoints of before are then not continued.
 GRADIENT_VERSION = 2
+BASE_WIDTH = 768  # of BERT-base
+HIGH_RATE = 1e-4
 
 
 def make_accelerator(precision: str) -> Accelerator:
@@ -69,6 +71,17 @@ def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float
     if step < n_warmup:
         return options.learning_rate * (step + 1) / n_warmup
     return options.learning_rate * (n_steps - step) / (n_steps - n_warmup)
+
+
+def high_rate(width: int, options: TrainingOptions) -> str | None:
+    """Say in words that the learning rate is high for training an encoder of this width whole; else None."""
+    trains_all = not options.freeze_encoder and not options.lora_rank
+    if not trains_all or width < BASE_WIDTH or options.learning_rate <= HIGH_RATE:
+        return None
+    return (
+        f"--learning-rate {options.learning_rate:g} is high for an encoder of width {width}; Preite (2020) "
+        "trains BERT-base at 3e-5 to 5e-5"
+    )
 
 
 class Trainer:
@@ -148,6 +161,8 @@ class Trainer:
         check_free_space(self.work, n_bytes, f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         if self.accelerator.is_main_process:
+            if line := high_rate(self.model.encoder.hidden_size, self.options):
+                print(f"{self.name}: {line}", file=sys.stderr)
             self._unlock = weakref.finalize(self, os.close, lock(self.work))
         try:
             self._train(resume)

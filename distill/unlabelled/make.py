@@ -31,7 +31,7 @@ class UnlabelledOptions:
     out: Path
     """SQuAD JSON file to write."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their train part)."""
+    """Questions: SQuAD JSON or records, or embedded, everyday, squad, squad_v2 (their train part)."""
     passages: int = 1
     """Other passages of its article to ask each question of; fewer where the article has fewer. A passage
     without a title is an article."""

@@ -38,7 +38,7 @@ class AndroidOptions:
     questions: int = 50
     """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
     data: str = EMBEDDED
-    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their dev part)."""
+    """File of questions (SQuAD JSON or records), or embedded, everyday, squad, squad_v2 (their dev part)."""
 
     push: bool = False
     """Put the model on the phone that adb sees and open the app on it, instead of comparing."""

@@ -16,6 +16,7 @@ import msgspec
 
 from export.android.characters import character_tables
 from qa.base.errors import BundleError, UnsupportedExport
+from qa.base.shipped import is_shipped
 from qa.bundles.bundle import PROBE, SETTINGS, Bundle
 from qa.formats.package import (
     LONGEST_NAME,
@@ -39,6 +40,7 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
 
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
+IN_EACH_RUN = ("student", "fitted")  # bundles that have the same name in each run
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
 
 
@@ -79,10 +81,9 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
         )
     return {
         "format": PACKAGE_FORMAT,
-        "name": UNSHOWABLE.sub("", parent.path.resolve().name)[:LONGEST_NAME],
+        "name": UNSHOWABLE.sub("", _name(parent.path.resolve()))[:LONGEST_NAME],
         "precision": precision,
         "parameters": msgspec.to_builtins(parent.manifest.parameters),
-        **({"f1": scores.f1} if (scores := parent.manifest.scores) else {}),  # of the parent, in percent
         "settings": parent.settings.to_dict(),
         "inputs": list(INPUTS),
         "outputs": list(OUTPUTS),
@@ -91,6 +92,15 @@ def describe(parent: Bundle, precision: str) -> dict[str, Any]:
         "wordpiece": {key: model[key] for key in ("continuing_subword_prefix", longest_word)},
         "parent": msgspec.to_builtins(parent.reference()),
     }
+
+
+def _name(bundle: Path) -> str:
+    """Return the name of a bundle's folder, with that of its run where others of that name are likely.
+
+    A phone replaces a model by another of the same name.
+    """
+    is_one_of_many = bundle.name.startswith(IN_EACH_RUN) and not is_shipped(bundle)
+    return f"{bundle.parent.name}-{bundle.name}" if is_one_of_many else bundle.name
 
 
 def vocabulary_lines(parent: Bundle) -> list[str]:

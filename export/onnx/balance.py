@@ -48,7 +48,8 @@ def calibration_windows(bundle: Bundle, n: int) -> list[Window]:
     held_out = read_held_out(bundle.path)
     examples = held_out if len(held_out) >= n else read_squad(resolve(EMBEDDED, "train"))
     chosen = [examples[i] for i in evenly(len(examples), n)]
-    return make_windows(chosen, bundle.tokenizer, bundle.settings)[:n]
+    windows = make_windows(chosen, bundle.tokenizer, bundle.settings)
+    return [windows[i] for i in evenly(len(windows), n)]
 
 
 def channel_ranges(model: ModelProto, windows: Sequence[Window]) -> dict[str, np.ndarray]:

@@ -268,9 +268,10 @@ def check_structure(
     for operator, n in n_promised.items():
         if operators[operator] != n:
             refuse(f"{operator} nodes", operators[operator], n)
-    int8_bytes = sum(int(np.prod(t.dims)) for t in model.graph.initializer if t.data_type == TensorProto.INT8)
+    constants = model.graph.initializer
+    int8_bytes = sum(int(np.prod(t.dims)) for t in constants if t.data_type == TensorProto.INT8)
     return Structure(
         opset={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
         operators=dict(sorted(operators.items())),
-        quantized_share_of_bytes=round(int8_bytes / model.ByteSize(), 4),
+        quantized_share_of_bytes=round(int8_bytes / sum(t.ByteSize() for t in constants), 4),
     )

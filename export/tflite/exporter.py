@@ -56,6 +56,22 @@ def check_converters() -> None:
         raise OptionError(f"export to TFLite needs {needed}: pip install 'pocketqa[export]'")
 
 
+def packaged(parent: Bundle, precision: str, source: Path) -> tuple[dict[str, Any], list[str]] | None:
+    """Return the package's description and vocabulary; None, and say so, where it cannot hold the tokenizer.
+
+    `source` is the model as the user named it.
+    """
+    try:
+        return describe(parent, precision), vocabulary_lines(parent)
+    except UnsupportedExport as reason:
+        print(
+            f"{source}: {reason}; so model.tflite gets no package: LiteRT and Python open it with "
+            "tokenizer.json beside it, the app and the page refuse it",
+            file=sys.stderr,
+        )
+    return None
+
+
 class TFLiteExporter(Exporter):
     """Export to a .tflite that takes any window length, or with one signature for each of some lengths."""
 
@@ -71,20 +87,9 @@ class TFLiteExporter(Exporter):
             self.signatures = [any_length_signature(self.lengths[-1])]
 
     def check(self, model: QAModel) -> None:
-        """Raise UnsupportedExport for an architecture that TFLite cannot express.
-
-        Say so where a package cannot hold the tokenizer: the file then has none.
-        """
+        """Raise UnsupportedExport for an architecture that TFLite cannot express."""
         model.encoder.check_tflite()
-        self.packaged: tuple[dict[str, Any], list[str]] | None = None
-        try:
-            self.packaged = describe(self.parent, self.precision), vocabulary_lines(self.parent)
-        except UnsupportedExport as reason:
-            print(
-                f"{self.source}: {reason}; so model.tflite gets no package: LiteRT and Python open it with "
-                "tokenizer.json beside it, the app and the page refuse it",
-                file=sys.stderr,
-            )
+        self.packaged = packaged(self.parent, self.precision, self.source)
 
     def probe_lengths(self) -> Sequence[int]:
         """Return a number of tokens for each signature; for any length those of the usual signatures."""

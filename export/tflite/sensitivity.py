@@ -22,7 +22,7 @@ from qa.runtime.probe import relative_difference
 from qa.runtime.runtimes import available_cores, load_runtime, run_windows
 from qa.text.preselection import windows_to_read
 
-NUMBERED = re.compile(r"_(\d+)/")
+NUMBERED = re.compile(r"(?:Layer|Block)(?:Group)?_(\d+)/")
 MATRIX = "FULLY_CONNECTED"
 
 

@@ -114,9 +114,15 @@ def publish(options: WebOptions) -> Path:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         (draft / PUBLISHED).write_text(list_files(files), encoding="utf-8")
+        before = Path(work, "before")
         if folder.exists():
-            folder.rename(Path(work, "before"))
-        draft.rename(folder)
+            folder.rename(before)
+        try:
+            draft.rename(folder)
+        except BaseException:
+            if before.exists():
+                before.rename(folder)
+            raise
     size = sum(path.stat().st_size for path in files.values())
     print(f"{out}: {len(files) + 1} files, {size / 1e6:.1f} MB")
     print("serve it from any static host over https, or on this machine")

@@ -164,6 +164,7 @@ def _facts(manifest: Manifest, settings: QASettings, weights: Path) -> dict[str,
         "parameters": f"{counts.total:,} ({counts.without_embeddings:,} without embeddings)",
         "weights": f"`{weights.name}`, {weights.stat().st_size:,} bytes",
         "precision": f"{precision}: {PRECISIONS[precision].in_words}",
+        "in fp32": ", ".join(manifest.structure.fp32_layers if manifest.structure else ()) or None,
         "word embeddings": EMBEDDINGS.get(manifest.embeddings or embedding_form(weights.parent) or ""),
         "runtime": FORMATS[manifest.format].runtime,
         "windows": (

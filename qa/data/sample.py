@@ -32,7 +32,7 @@ class SampleOptions:
     questions: int
     """Number of questions to take; of fewer, all."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2."""
+    """File of questions (SQuAD JSON or records), or embedded, everyday, squad, squad_v2."""
     split: Literal["train", "dev"] = "dev"
     """Part of a named data set: train to train on, dev to score on. Where an answer of a table occurs several
     times, dev takes the first place, and train leaves the record out."""

@@ -31,7 +31,7 @@ class EvalData:
 
 
 def load_eval(data: str | None) -> EvalData | None:
-    """Read and check the dev part of a named data set, or a SQuAD JSON file; None for None."""
+    """Read and check the dev part of a named data set, or a file of questions; None for None."""
     if data is None:
         return None
     file = resolve(data, "dev")

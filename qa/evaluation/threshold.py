@@ -22,7 +22,7 @@ from qa.base.errors import OptionError
 from qa.base.sampling import evenly
 from qa.bundles.bundle import HELD_OUT, Bundle
 from qa.bundles.manifest import FileReference, Tuning
-from qa.data.datasets import data_reference
+from qa.data.datasets import data_reference, resolve
 from qa.data.metrics import gain_of_answering, has_answer
 from qa.data.squad import Example, read_squad, squad_json
 from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled, numbered
@@ -263,15 +263,25 @@ def tune_for_bundle(runtime: Runtime, bundle: Bundle) -> tuple[QASettings, Tunin
     return tune(runtime, bundle.tokenizer, bundle.settings, read_held_out(bundle.path))
 
 
+def questions_to_tune(file: Path, flag: str) -> Path:
+    """Return the SQuAD file of a file of questions. OptionError, which names `flag`, for too few or none.
+
+    The name of a data set is refused: its dev part is there to score on.
+    """
+    if not file.exists():
+        raise OptionError(f"{flag} {file}: no such file; give questions to tune on")
+    found = resolve(str(file), "dev")
+    if why_not := too_few(read_squad(found)):
+        raise OptionError(f"{flag} {file}: {why_not}; give more questions")
+    return found
+
+
 def tune_on_files(
     runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, files: Sequence[Path], flag: str
 ) -> tuple[QASettings, Tuning | None]:
     """Tune on the questions of files, as `tune` does. OptionError, which names `flag`, for too few."""
-    parts = [read_squad(file) for file in files]
-    for file, part in zip(files, parts, strict=True):
-        if why_not := too_few(part):
-            raise OptionError(f"{flag} {file}: {why_not}; give more questions")
-    tuned, tuning = tune(runtime, tokenizer, settings, *parts)
+    found = [questions_to_tune(file, flag) for file in files]
+    tuned, tuning = tune(runtime, tokenizer, settings, *(read_squad(file) for file in found))
     assert tuning is not None
-    data, *more_data = (msgspec.convert(data_reference(file), FileReference) for file in files)
+    data, *more_data = (msgspec.convert(data_reference(file), FileReference) for file in found)
     return tuned, msgspec.structs.replace(tuning, data=data, more_data=more_data)

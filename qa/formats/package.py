@@ -97,8 +97,8 @@ def any_length_signature(longest: int) -> Signature:
     return Signature(ANY_LENGTH, longest, any_length=True)
 
 
-class Normalizer(Struct):
-    """Switches of BertNormalizer."""
+class Normalizer(Struct, forbid_unknown_fields=True):
+    """Switches of BertNormalizer: the app and the page know these only."""
 
     clean_text: bool
     handle_chinese_chars: bool
@@ -106,8 +106,8 @@ class Normalizer(Struct):
     strip_accents: bool | None
 
 
-class WordPiece(Struct):
-    """Settings of WordPiece."""
+class WordPiece(Struct, forbid_unknown_fields=True):
+    """Settings of WordPiece: the app and the page know these only."""
 
     continuing_subword_prefix: str
     max_input_chars_per_word: Annotated[int, Meta(ge=1, le=LONGEST_WORD)]
@@ -117,6 +117,7 @@ class Parameters(Struct):
     """Number of parameters."""
 
     total: Count
+    without_embeddings: Count | None = None
 
 
 class Model(Struct):
@@ -141,7 +142,6 @@ class Info(Struct):
     normalizer: Normalizer
     wordpiece: WordPiece
     model: Model
-    f1: Finite | None = None
 
     def __post_init__(self) -> None:
         if (tuple(self.inputs), tuple(self.outputs)) != (INPUTS, OUTPUTS):

@@ -36,7 +36,8 @@ class PrunableAttention(MPNetSelfAttention):
 
     def keep_heads(self, kept: Tensor) -> None:
         """Keep the bias of these heads (K,), counted among those that the layer has now."""
-        self.register_buffer("heads", self.heads[kept.to(self.heads.device)].clone(), persistent=True)
+        left = self.heads[kept.to(self.heads.device)].clone()
+        self.register_buffer("heads", left, persistent=len(left) < self.num_attention_heads)
 
     def use_slices(self) -> None:
         """Take the bias of the heads that are left by slices: TFLite has no operator for an index here."""
@@ -70,6 +71,10 @@ class PrunableAttention(MPNetSelfAttention):
         return (self.o(output.reshape(*shape[:-2], -1)),)
 
 
+# Distances from which on tokens share a bucket with those further away, after 8 buckets of one distance each.
+FURTHER = (12, 16, 23, 32, 46, 64, 91)
+
+
 class _Encoder(MPNetEncoder):
     """Layers under one relative position bias."""
 
@@ -84,10 +89,24 @@ class _Encoder(MPNetEncoder):
         """Return (1, N, T, T), the same for every window of a batch."""
         return super().compute_position_bias(x[:1], position_ids, num_buckets)
 
+    @staticmethod
+    def relative_position_bucket(
+        relative_position: Tensor, num_buckets: int = 32, max_distance: int = 128
+    ) -> Tensor:
+        """Return the bucket of each distance (T, T): transformers' by integers, as its logarithm is not exact
+        in fp16."""
+        assert (num_buckets, max_distance) == (32, 128)
+        distance = relative_position.abs()
+        bucket = distance.clamp(max=8)
+        for further in FURTHER:
+            bucket = bucket + (distance >= further).long()
+        return bucket + 16 * (relative_position > 0).long()
+
 
 class MPNet(MPNetModel):
     """transformers' MPNet without a pooler, with attention that can be chosen and pruned."""
 
+    fixed_lengths = True  # its TFLite file has a graph for each of some lengths
     _supports_sdpa = True
     _supports_attention_backend = True
 

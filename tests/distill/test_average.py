@@ -85,6 +85,20 @@ def test_models_start_from_one_encoder_and_one_head(
     assert ("--seed" in printed) == line.startswith("--seed")
 
 
+def test_models_whose_ancestors_began_with_other_heads_are_told_apart(make_bundle, tmp_path, capsys):
+    encoder = {"name": "e", "sha256": "a" * 64}
+    models = []
+    for seed in (0, 1):
+        first = {"name": "first", "sha256": f"{seed}" * 64, "stage": "finetune", "encoder": encoder}
+        path = rebundle(
+            make_bundle(seed=seed), tmp_path / str(seed), stage="finetune", config={"seed": 7, "head": None}
+        )
+        change_json(path / MANIFEST, ancestors=[first | {"config": {"seed": seed, "head": None}}])
+        models.append(path)
+    average(AverageOptions(models=tuple(models), out=tmp_path / "mean"))
+    assert "--seed 0, 1" in capsys.readouterr().err
+
+
 def test_models_that_were_pruned_apart_have_no_mean(make_bundle, tmp_path):
     """One ancestor, and perhaps other heads of it: nothing in the weights tells them apart."""
     origin = make_bundle()

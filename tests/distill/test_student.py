@@ -173,7 +173,11 @@ def test_an_option_of_pruning_needs_a_pruned_student(tmp_path):
 def test_a_stopped_run_goes_on_only_with_the_same_student(given, changed, make_bundle, few, tmp_path):
     """The head that is named has the size of the teacher's, which the student would have without it."""
     options = DistillOptions(
-        teacher=make_bundle(head="linear"), out=tmp_path / "run", freeze_encoder=True, **few | given
+        teacher=make_bundle(head="linear"),
+        out=tmp_path / "run",
+        freeze_encoder=True,
+        hidden_weight=0,
+        **few | given,
     )
     with stopped_at(1):
         distil(options)

@@ -11,7 +11,7 @@ from places import ROOT
 
 from qa import load
 from qa.base.errors import OptionError
-from qa.documents import INLINE, Document, read_texts
+from qa.documents import HIDDEN, INLINE, Document, read_texts
 from qa.text.preselection import MOST_WINDOWS
 
 PAGE = """<!DOCTYPE html>
@@ -52,18 +52,34 @@ def test_a_text_that_mentions_pdf_is_a_text(tmp_path):
     assert document.text == text
 
 
-def test_a_page_that_cannot_be_parsed_is_refused_and_left_out_of_a_folder(tmp_path, capsys):
-    (tmp_path / "a.txt").write_text("The rent is 900 euros.")
-    (tmp_path / "page.html").write_text("<p>Rent</p><![foo bar]]>")
-    with pytest.raises(OptionError, match=r"page\.html: .*'foo '"):
-        read_texts([str(tmp_path / "page.html")])
-    assert len(read_texts([str(tmp_path)]).documents) == 1
-    assert "page.html: " in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("html", "text"),
+    [
+        ("<title>The <script> tag</title><p>Rent", "Rent"),
+        ("<!--><p>Rent<!-- a --!> is <!-- b > --> due<!---> now<!--->", "Rent is due now"),
+        ("<!--[if IE]><p>Old<![endif]--><!--[if !IE]>--><p>Rent<![endif]--><p>is due", "Rent is due"),
+        ("<p>Rent</p><![foo bar]]>is due", "Rent is due"),
+        ("<p>Rent <![CDATA[is < 900]]>", "Rent is < 900"),
+        ("<p>H<sub\n>2</sub\n>O and 5<!--\n-->00\n<em>o</em\n>n", "H2O and 500 on"),
+        ("<p>Rent <svg><title>due</title></svg> is 900", "Rent is 900"),
+    ],
+)
+def test_a_page_has_the_words_that_a_browser_shows(tmp_path, html, text):
+    (tmp_path / "page.html").write_text(html)
+    (document,) = read_texts([str(tmp_path / "page.html")]).documents
+    assert document.text.split() == text.split()
 
 
-def test_the_web_page_keeps_words_whole_at_the_same_tags():
+def test_a_line_end_within_a_word_waits_for_its_end(tmp_path):
+    (tmp_path / "page.html").write_text("<p>micro<em\n>scope</em\n>s\n<p>Rent")
+    (document,) = read_texts([str(tmp_path / "page.html")]).documents
+    assert document.place(document.text.index("Rent"))["line"] == 4
+
+
+def test_the_web_page_keeps_words_whole_and_hides_at_the_same_tags():
     script = (ROOT / "export/web/page/textfile.mjs").read_text(encoding="utf-8")
-    assert set(re.findall(r"\w+", re.search(r"INLINE =([^;]+)", script)[1])) == INLINE
+    for name, tags in (("INLINE", INLINE), ("HIDDEN", HIDDEN)):
+        assert set(re.findall(r"\w+", re.search(rf"{name} =([^;]+)", script)[1])) == set(tags)
 
 
 def test_a_pdf_is_read_by_its_pages(tmp_path):
@@ -127,9 +143,10 @@ def test_a_mark_says_how_a_text_is_written_and_is_none_of_it(tmp_path, encoding)
 
 
 def test_another_encoding_is_refused(tmp_path):
-    (tmp_path / "wide.txt").write_bytes("Kiel".encode("utf-32"))
-    with pytest.raises(OptionError, match=r"wide\.txt: is UTF-32 text; convert it to UTF-8"):
-        read_texts([str(tmp_path / "wide.txt")])
+    for encoding in ("utf-32", "utf-16-le"):  # the second without a mark
+        (tmp_path / "wide.txt").write_bytes("Kiel".encode(encoding))
+        with pytest.raises(OptionError, match=r"wide\.txt: has zero bytes.* UTF-8"):
+            read_texts([str(tmp_path / "wide.txt")])
     (tmp_path / "cut.txt").write_bytes("Kiel".encode("utf-16")[:-1])
     with pytest.raises(OptionError, match=r"cut\.txt: not UTF-16-LE text \(byte 8\)"):
         read_texts([str(tmp_path / "cut.txt")])

@@ -46,9 +46,8 @@ CHECKOUT = (
 LEFT_OUT = {
     "make install": "this runs in what it makes",
     "make demo": "takes minutes; part of the checks before a release",
-    "make test": "takes minutes; part of every check",
-    "make web": "serves until it is stopped; the two commands that it runs are shown beside it",
     "make web-test": "takes minutes; part of every check",
+    "make web": "serves until it is stopped; the two commands that it runs are shown beside it",
     "deepset/": "needs the Hugging Face Hub",
     "bert-large": "needs the Hugging Face Hub",
     "--push": "needs a phone",

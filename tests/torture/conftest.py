@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items):
     """Count tests that need the material, a minute's work, as system tests, except in make torture."""
     for item in items:
         of_here = HERE in item.path.parents and "material" in item.fixturenames
-        if of_here and "TORTURE" not in os.environ:
+        if of_here and "TORTURE" not in os.environ and not item.get_closest_marker("jvm"):
             item.add_marker(pytest.mark.system)
 
 

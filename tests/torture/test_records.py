@@ -7,7 +7,7 @@ import json
 
 import pyarrow
 import pytest
-from amounts import SHARE, cases, refused, rng, tries
+from amounts import cases, refused, rng, tries
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -270,7 +270,6 @@ def test_a_mutated_record_is_read_as_it_was_meant_or_listed_or_its_file_refused(
     n_right = n_listed = 0
     refusals = []
     files = cases(10_000)
-    assert len(FORMATS) * len(files) * N_RECORDS > 1000 or SHARE < 0.003
     for number in files:
         chance = rng("records", name, number)
         records, meant = mutated(chance, SQUAD_FORMS if name in IN_LISTS else ANSWER_FORMS)

@@ -68,7 +68,6 @@ export class ModelShelf {
       Precision: facts.precision,
       Size: size,
       Parameters: facts.parameters.toLocaleString("en"),
-      ...(facts.f1 === null ? {} : { "F1 before export": facts.f1.toFixed(2) }),
       "No-answer threshold": threshold,
       Percentages: settings.calibration ? "calibrated probabilities" : "softmax scores, not calibrated",
       Probe: `logits differ by ${difference.toFixed(3)} of their deviation, ${probe.tolerance.toFixed(3)} is allowed`,

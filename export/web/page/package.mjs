@@ -87,8 +87,6 @@ function readFacts(info) {
     name: info.shortString("name"),
     precision,
     parameters: info.object("parameters").count("total"),
-    /** F1 (percent) of the model from which this one was exported; null if it was not scored. */
-    f1: info.has("f1") ? info.number("f1") : null,
   };
 }
 

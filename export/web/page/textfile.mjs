@@ -5,6 +5,7 @@ const BLOCKS = "br, p, div, section, article, header, footer, h1, h2, h3, h4, h5
 const INLINE =
   "a, abbr, b, bdi, bdo, cite, code, del, em, font, i, ins, kbd, mark, q, s, samp, " +
   "small, span, strong, sub, sup, time, tt, u, var, wbr";
+const HIDDEN = "noscript, script, style, template, title"; // also there
 const HTML_NAME = /\.x?html?$/i;
 const HTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)/i;
 const XHTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=/i;
@@ -40,12 +41,12 @@ function bodyOf(html) {
 export function htmlText(html) {
   const body = bodyOf(html);
   const texts = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\s+/g, " ");
+  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/[^\S\ufeff]+/g, " "); // as in Python, a byte order mark is no space
   for (const parting of body.querySelectorAll(`:not(${INLINE})`)) {
     const gap = parting.matches(BLOCKS) ? "\n" : " ";
     parting.before(gap);
     parting.after(gap);
   }
-  for (const hidden of body.querySelectorAll("script, style, noscript, template")) hidden.remove();
+  for (const hidden of body.querySelectorAll(HIDDEN)) hidden.remove();
   return body.textContent.replace(/ +/g, " ").replace(/ ?\n[ \n]*/g, "\n").trim();
 }

@@ -40,7 +40,7 @@ class AugmentOptions:
     """SQuAD 2.0 JSON file to write: all questions of the data and those added; OUT.added.tsv beside it lists
     these."""
     data: str = "embedded"
-    """SQuAD JSON file (plain or gzip), or embedded, everyday, squad, squad_v2 (their train part)."""
+    """Questions: SQuAD JSON or records, or embedded, everyday, squad, squad_v2 (their train part)."""
     share: float = 0.2
     """Questions to add for each question of the data, half of them of either kind, 0 < share <= 1."""
     seed: int = 0

@@ -48,6 +48,8 @@ class PointerHead(nn.Module):
     encoder's last state.
     """
 
+    fixed_lengths = True
+
     def __init__(self, hidden_size: int, activation: str) -> None:
         super().__init__()
         width = hidden_size // 2

@@ -38,6 +38,8 @@ class ClsQuestion(nn.Module):
 class MaxPoolQuestion(nn.Module):
     """Question vector: the largest value of each dimension over the question's tokens; 0 without tokens."""
 
+    fixed_lengths = True
+
     def forward(self, states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
         """Map (B, T, H) to (B, 1, H)."""
         tokens = question_tokens(states, attention_mask, token_type_ids)
@@ -88,6 +90,7 @@ class ConvolutionQuestion(nn.Module):
     report's second version).
     """
 
+    fixed_lengths = True
     truncates_question = True
 
     def __init__(self, hidden_size: int) -> None:
@@ -112,6 +115,7 @@ class MultiConvolutionQuestion(nn.Module):
     the report's best row.
     """
 
+    fixed_lengths = True
     truncates_question = True
 
     def __init__(self, hidden_size: int, highway: bool) -> None:

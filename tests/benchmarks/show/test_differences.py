@@ -14,7 +14,6 @@ from benchmarks.results.rows import CUDA, Data
 from benchmarks.show.categories import category_tables
 from benchmarks.show.differences import (
     Difference,
-    by_seed,
     difference_table,
     differences,
     seed_deviation,
@@ -35,13 +34,17 @@ def right(n):
 
 
 def compared(baseline="linear", **f1):
-    models = {name: {seed: right(n) for seed, n in enumerate(counts)} for name, counts in f1.items()}
-    return {one.model: one for one in differences(models, baseline, ARTICLES)}
+    return {one.model: one for one in differences(seeded(**f1), baseline, ARTICLES)}
+
+
+def seeded(**f1):
+    """F1 of each model's seeds, of which each gets so many questions right."""
+    return {f"{name}-seed{seed}": right(n) for name, counts in f1.items() for seed, n in enumerate(counts)}
 
 
 def test_differences_margin_and_spread_by_hand():
     """Squares about the means: 1 + 1 of linear, 4 + 4 of the other, over 2 degrees: deviation sqrt(5), t 4.30."""
-    models = {"linear": {0: right(70), 1: right(72)}, "pointer": {0: right(80), 1: right(84)}}
+    models = seeded(linear=(70, 72), pointer=(80, 84))
     assert seed_deviation(models) == (pytest.approx(5**0.5), 2)
     (pointer,) = differences(models, "linear", ARTICLES)
     assert pointer.interval.mean == pytest.approx(11)
@@ -66,10 +69,10 @@ def test_the_verdict_names_the_noise_that_a_difference_does_not_exceed():
 def test_a_model_with_fewer_seeds_is_compared_on_those_it_shares():
     pointer = compared(linear=(70, 80), pointer=(72,))["pointer"]
     assert pointer.interval.mean == pytest.approx(2), "against seed 0 only"
-    models = {"linear": {0: right(70), 1: right(80)}, "pointer": {0: right(72)}}
+    models = seeded(linear=(70, 80), pointer=(72,))
     both = "F1 - linear: over the seeds that both have"
     assert both in difference_table(models, "linear", ARTICLES, "dev.json").footnotes
-    del models["linear"][1]
+    del models["linear-seed1"]
     assert both not in difference_table(models, "linear", ARTICLES, "dev.json").footnotes
     assert pointer.seed_margin == pytest.approx(12.71 * 50**0.5 * 2**0.5)
 
@@ -77,7 +80,7 @@ def test_a_model_with_fewer_seeds_is_compared_on_those_it_shares():
 def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
     assert split_seed("4l-gelu-skip-seed12-onnx-int8") == ("4l-gelu-skip-onnx-int8", 12)
     assert split_seed("squad-512") == ("squad-512", None)
-    models = by_seed({"squad": right(60), "both-seed0": right(70), "both-seed1": right(72)})
+    models = {"squad": right(60), **seeded(both=(70, 72))}
     (both,) = differences(models, "squad", ARTICLES)
     assert both.by_seed == (10, 12)
     assert both.seed_margin == pytest.approx(12.71 * 2**0.5 * 1.5**0.5, rel=1e-3), (
@@ -86,16 +89,34 @@ def test_names_give_the_seed_and_a_baseline_without_one_is_compared_with_all():
     assert differences(models, "both", ARTICLES) == []
 
 
+def test_the_noise_of_seeds_is_that_of_all_trainings_whatever_is_compared():
+    models = seeded(linear=(70, 72), pointer=(80, 84))
+    alone = {"cls-seed0": right(60)}
+    (cls,) = differences(models | alone, "linear", ARTICLES, {"linear", "cls"})
+    assert cls.seed_margin == pytest.approx(4.30 * 5**0.5 * 2**0.5)
+    exports = {
+        f"{model}-onnx-{precision}": f1 for model, f1 in models.items() for precision in ("fp32", "int8")
+    }
+    assert seed_deviation(models | exports) == seed_deviation(models)
+
+
+def test_an_export_and_its_own_model_share_the_noise_of_seeds():
+    models = seeded(linear=(70, 80))
+    exports = {f"{model}-onnx-int8": f1 - np.where(f1 > 0, 2, 0) for model, f1 in models.items()}
+    (found,) = differences(models | exports, "linear", ARTICLES)
+    assert (found.seed_margin, found.verdict) == (0, "exceeds noise")
+
+
 def test_models_that_share_no_seed_with_the_baseline_are_named():
-    models = {"linear": {0: right(70)}, "pointer": {1: right(72)}, "cls": {0: right(60)}}
+    models = {"linear-seed0": right(70), "pointer-seed1": right(72), "cls-seed0": right(60)}
     table = difference_table(models, "linear", ARTICLES, "dev.json")
     assert [line[0] for line in table.cells] == ["cls"]
     assert "left out, as they share no seed with linear: pointer" in table.footnotes
-    del models["cls"]
+    del models["cls-seed0"]
     for named in ("pointer", None):
         with pytest.raises(OptionError, match=f"--baseline linear: .*{named or 'only'}"):
             difference_table(models, "linear", ARTICLES, "dev.json")
-        models.pop("pointer", None)
+        models.pop("pointer-seed1", None)
 
 
 @pytest.fixture

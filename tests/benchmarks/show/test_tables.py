@@ -216,7 +216,7 @@ def test_intervals_stand_beside_what_they_are_of_and_say_what_was_drawn():
     assert shown(results, "F1 retained") == ["100.0%", "97.5% (96.8–98.1)"]
     student = shown(results, "F1", "no-answer threshold", view="accuracy")[1]
     assert student == ("78.00 (77.04–78.96)", "-1.25")
-    drawn = "intervals: 95%, bootstrap, paired with the baseline, of F1 and of F1 retained over articles"
+    drawn = "of scores and of what is retained by bootstrap over articles"
     assert drawn in footnotes(results, "accuracy")
     exact = {"exact_low": 68.5, "exact_high": 71.5, "exact_retained_low": 0.95, "exact_retained_high": 1.02}
     results[1] = msgspec.structs.replace(results[1], **exact)

@@ -104,7 +104,10 @@ def test_the_card_has_a_line_for_each_target_and_shows_what_no_result_has_as_mis
         ("s", "qemu:n1", "94.0", UNKNOWN, "70.00", UNKNOWN, UNKNOWN),
     ]
     (table,) = view_tables(collect(results), "card")
-    assert {"cuda: H100", "– in all figures: not measured on that target"} < set(table.footnotes)
+    assert {
+        "cuda: H100; x and retained over teacher",
+        "– in all figures: not measured on that target",
+    } < set(table.footnotes)
     assert view_tables(collect([scored(**gpu)]), "card") == []
 
 

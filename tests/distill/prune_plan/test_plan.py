@@ -74,6 +74,16 @@ def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
     assert predicted == pytest.approx(exported.weights.stat().st_size, rel=0.02)
 
 
+def test_a_model_of_fixed_lengths_has_a_graph_for_each(make_bundle):
+    """Four graphs: of 128, 192, 256 and the longest window's tokens, 9,000 bytes each and 6,000 a layer."""
+    bytes_of = {}
+    for fixed in (False, True):
+        model = model_of(make_bundle)
+        model.head.fixed_lengths = fixed
+        bytes_of[fixed] = file_bytes(model, "int8", "int8")
+    assert bytes_of[True] - bytes_of[False] == 3 * (9_000 + 6_000 * len(model.encoder.layers))
+
+
 def test_units_cost_what_their_removal_saves(make_bundle):
     for quantize, embeddings in (("int8", "pq3"), ("int4", "int4")):
         whole = model_of(make_bundle)

@@ -20,6 +20,8 @@ def test_a_low_rank_linear_and_its_gradients_equal_the_formula(bias: bool, state
     inputs = [layer.down, layer.up, *([states] if state_is_trained else [])]
     wanted = linear(states, base.weight + SCALE * layer.up @ layer.down, base.bias)
     torch.testing.assert_close(with_gradients(layer(states), *inputs), with_gradients(wanted, *inputs))
+    merged = layer.float().merged()(states.float())  # rounded as it is stored
+    torch.testing.assert_close(merged, wanted.float(), atol=0.01, rtol=0.01)
 
 
 def test_a_low_rank_linear_computes_in_the_precision_of_autocast() -> None:

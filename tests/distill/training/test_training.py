@@ -25,7 +25,7 @@ from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
 from distill.training.options import TrainingOptions
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
+from distill.training.trainer import Trainer, high_rate, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad
@@ -87,6 +87,23 @@ def test_learning_rate_rises_then_falls_to_zero():
     assert rates[:3] == [0.25, 0.5, 0.5]
     assert rates == [rates[0], *sorted(rates[1:], reverse=True)]
     assert rates[10] == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "change", "is_high"),
+    [
+        (768, {}, True),
+        (384, {}, False),
+        (768, {"learning_rate": 1e-4}, False),
+        (768, {"freeze_encoder": True}, False),
+        (768, {"lora_rank": 8}, False),
+    ],
+)
+def test_a_high_learning_rate_of_a_large_encoder_is_said(width, change, is_high):
+    line = high_rate(
+        width, TrainingOptions(**{"learning_rate": 4e-4, "batch_size": 16, "epochs": 3} | change)
+    )
+    assert (line is not None and "--learning-rate 0.0004" in line) == is_high
 
 
 def test_cache_returns_what_the_teacher_computed(make_bundle, windows, tmp_path):

@@ -11,7 +11,6 @@ import pytest
 from places import ROOT
 
 PROJECT = ROOT / "android_demo"
-pytestmark = pytest.mark.jvm
 
 
 @pytest.fixture
@@ -44,6 +43,7 @@ def project(tmp_path):
     return run, distribution, folder, tmp_path / "home" / "pocketqa"
 
 
+@pytest.mark.jvm
 def test_it_is_fetched_once_and_gets_the_arguments(project):
     run, distribution, folder, _ = project
     first = run(":app:assembleDebug", "-Pmodel=a b")
@@ -53,6 +53,7 @@ def test_it_is_fetched_once_and_gets_the_arguments(project):
     assert run("help", sha256="0" * 64).stderr == ""
 
 
+@pytest.mark.jvm
 def test_another_file_is_refused_and_nothing_is_left(project):
     run, _, _, home = project
     done = run("help", sha256="0" * 64)

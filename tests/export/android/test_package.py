@@ -1,10 +1,10 @@
 """The package on the end of a TFLite file: what it holds, how it changes, and what is refused."""
 
 import json
+import shutil
 import zipfile
 from dataclasses import replace
 
-import msgspec
 import pytest
 from comparisons import UNTRAINED_SPANS
 from package_faults import MODEL, faulty_copies, rewritten
@@ -23,7 +23,8 @@ from export.android.package import (
 from export.options import TFLiteOptions
 from export.tflite.exporter import export
 from qa.base.errors import BundleError, UnsupportedExport
-from qa.bundles.manifest import FileReference, Scores
+from qa.base.shipped import shipped
+from qa.bundles.bundle import open_bundle
 from qa.text.tokenization import load_tokenizer, normalizer_settings
 
 INT8 = {"quantize": "int8", "lengths": LENGTHS, "min_equal_spans": UNTRAINED_SPANS["int8"]}
@@ -175,12 +176,22 @@ def test_tokenizers_that_a_vocabulary_cannot_describe_are_refused(exported_tflit
         (describe(parent, "int8"), vocabulary_lines(parent))
 
 
-def test_the_parents_f1_is_told_where_it_was_scored(exported_tflite):
-    parent = exported_tflite("bert")[0]
-    assert "f1" not in describe(parent, "int8")
-    scores = Scores(data=FileReference(name="x", sha256="0"), exact=62.6, f1=74.35, total=10)
-    scored = replace(parent, manifest=msgspec.structs.replace(parent.manifest, scores=scores))
-    assert describe(scored, "int8")["f1"] == 74.35
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("own/student", "own-student"),
+        ("own/student-pruned", "own-student-pruned"),
+        ("a/fitted", "a-fitted"),
+        ("own/mine", "mine"),
+    ],
+)
+def test_bundles_of_different_runs_have_different_names(exported_tflite, tmp_path, folder, name):
+    shutil.copytree(exported_tflite("bert")[0].path, tmp_path / folder)
+    assert describe(open_bundle(tmp_path / folder), "int8")["name"] == name
+
+
+def test_a_shipped_model_keeps_its_name():
+    assert describe(open_bundle(shipped("student")), "int8")["name"] == "student"
 
 
 def test_faulty_files_are_refused(exported_tflite, tmp_path):

@@ -119,6 +119,8 @@ def test_some_heads_are_refused(head):
     refused = pytest.raises(OneLength, match=REFUSED[head]) if head in REFUSED else nullcontext()
     with refused:
         convert(model, [any_length_signature(140)])
+    is_fixed = any(getattr(module, "fixed_lengths", False) for module in model.modules())
+    assert is_fixed == (head in REFUSED), "--target-mb counts a graph for each length"
 
 
 def test_the_docs_name_the_heads_that_are_refused():

@@ -20,6 +20,7 @@ from transformers import (
     MPNetConfig,
     RobertaConfig,
 )
+from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
 
 from compress.options import PruneOptions
 from compress.prune.prune import prune
@@ -150,6 +151,9 @@ def test_neurons_and_heads_that_put_nothing_out_can_be_removed(kind):
 def test_a_head_of_mpnet_takes_its_share_of_the_position_bias_along():
     """Pruned twice, so that the heads are counted among those that were left."""
     model = build("mpnet")
+    unpruned = model.state_dict().keys()
+    keep_heads(model.encoder.layer_parts()[0], torch.arange(4))
+    assert model.state_dict().keys() == unpruned, "a layer that keeps all its heads is saved as it was"
     nn.init.normal_(model.encoder.model.encoder.relative_attention_bias.weight)
     parts = model.encoder.layer_parts()[1]
     with torch.no_grad():
@@ -160,6 +164,12 @@ def test_a_head_of_mpnet_takes_its_share_of_the_position_bias_along():
     keep_heads(parts, torch.tensor([1, 2]))
     assert (model(**batch())["start_logits"] - before).abs().max() < 1e-6
     assert parts.n_heads == 2
+
+
+def test_the_buckets_of_mpnets_distances_are_those_of_transformers():
+    distances = torch.arange(-600, 601)[None]
+    ours = build("mpnet").encoder.model.encoder.relative_position_bucket(distances)
+    assert torch.equal(ours, MPNetEncoder.relative_position_bucket(distances))
 
 
 @pytest.mark.parametrize("kind", ["albert", "roberta", "mpnet"])

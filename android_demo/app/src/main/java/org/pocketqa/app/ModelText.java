@@ -15,15 +15,14 @@ final class ModelText {
         return model.facts == null ? model.name : model.facts.name + ", " + model.facts.precision;
     }
 
-    /** Returns megabytes, parameters, and F1 if the package has it. */
+    /** Returns megabytes and parameters. */
     static String facts(Context context, StoredModel model) {
         double megabytes = model.bytes / MILLION;
         ModelFacts facts = model.facts;
         if (facts == null) {
             return context.getString(R.string.model_unreadable, megabytes);
         }
-        String text = context.getString(R.string.model_facts, megabytes, facts.parameters / MILLION);
-        return facts.f1 == null ? text : text + context.getString(R.string.model_f1, facts.f1);
+        return context.getString(R.string.model_facts, megabytes, facts.parameters / MILLION);
     }
 
     /** Returns threads, and the difference of its logits on this phone. */

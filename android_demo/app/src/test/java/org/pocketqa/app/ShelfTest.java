@@ -41,7 +41,6 @@ public class ShelfTest {
         assertEquals("small", phone.model("small-fp32.tflite").facts.name);
         assertEquals("fp32", phone.model("small-fp32.tflite").facts.precision);
         assertEquals(1234, phone.model("small-fp32.tflite").facts.parameters);
-        assertNull(phone.model("small-fp32.tflite").facts.f1);
     }
 
     @Test

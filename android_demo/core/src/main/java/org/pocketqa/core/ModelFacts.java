@@ -9,8 +9,6 @@ public final class ModelFacts {
     public final String name;
     public final String precision;
     public final long parameters;
-    /** F1 (percent) of the model from which this one was exported; null if it was not scored. */
-    public final Double f1;
 
     ModelFacts(Fields info) throws ModelFileException {
         name = info.shortString("name");
@@ -19,7 +17,6 @@ public final class ModelFacts {
             throw Fields.wrong("qa.json: precision", "one of " + Probe.TOLERANCES.keySet(), precision);
         }
         parameters = info.object("parameters").count("total");
-        f1 = info.has("f1") ? info.number("f1") : null;
     }
 
     /** Reads the summary of a complete file. Fast, because nothing else is read or checked. */

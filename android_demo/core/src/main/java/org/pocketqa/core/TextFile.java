@@ -6,10 +6,13 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
+import java.util.regex.Pattern;
 
 /** Reads text from a file: UTF-8, or UTF-16 with a byte order mark. */
 public final class TextFile {
     private static final int BLOCK = 1 << 14;
+    private static final Pattern HTML_START =
+            Pattern.compile("\\s*(<\\?xml[^>]*>\\s*)?(<!doctype html|<html)", Pattern.CASE_INSENSITIVE);
 
     private TextFile() {}
 
@@ -41,6 +44,9 @@ public final class TextFile {
         }
         if (text.indexOf('\0') >= 0) {
             throw new TextFileException("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
+        }
+        if (HTML_START.matcher(text).lookingAt()) {
+            throw new TextFileException("The file is a web page. Open it in a browser, and share its text from there.");
         }
         return text;
     }

@@ -20,6 +20,7 @@ from qa.formats.tflite import (
 )
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import CODEBOOK_SIZE
+from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -73,8 +74,9 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
     is_fixed = any(getattr(module, "fixed_lengths", False) for module in model.modules())
-    n_graphs = 1 + len(SHORT_LENGTHS) if is_fixed else 1
-    total += n_graphs * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
+    lengths = (*SHORT_LENGTHS, QASettings().max_length)
+    total += (len(lengths) if is_fixed else 1) * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
+    total += getattr(model.encoder.model, "pair_bytes", 0) * sum(n * n for n in lengths)
     return total + PACKAGE_BYTES + TOKEN_BYTES * words.num_embeddings
 
 

@@ -106,7 +106,8 @@ class _Encoder(MPNetEncoder):
 class MPNet(MPNetModel):
     """transformers' MPNet without a pooler, with attention that can be chosen and pruned."""
 
-    fixed_lengths = True  # its TFLite file has a graph for each of some lengths
+    fixed_lengths = True  # its TFLite file has a graph for each of some lengths,
+    pair_bytes = 8  # with constants for each pair of tokens: the distances, twice in int32
     _supports_sdpa = True
     _supports_attention_backend = True
 

@@ -22,6 +22,7 @@ from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.threshold import hold_out
+from qa.text.features import make_windows
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -159,7 +160,9 @@ def test_distillation_takes_such_a_file(made, make_bundle, tmp_path):
     small = tmp_path / "small.json"
     small.write_text(json.dumps(data))
     bundle = prune(PruneOptions(model=make_bundle(), data=str(small), out=tmp_path / "o"))
-    assert bundle.manifest.pruning["windows"] == 0
+    labelled = [e for e in read_squad(small, unlabelled=True) if not e.unlabelled]
+    windows = make_windows(labelled, bundle.tokenizer, bundle.settings)
+    assert bundle.manifest.pruning["importance_windows"] == len(windows)
 
 
 def test_a_vocabulary_that_does_not_tell_words_from_pieces_is_refused(make_bundle, tmp_path):

@@ -43,6 +43,7 @@ def exported(export_once):
         *quick(
             *(("albert", "onnx", "int8"), ("mpnet", "onnx", "int8"), ("albert", "tflite", "fp32")),
             rest=[
+                ("mpnet", "onnx", "fp16"),
                 *((name, "onnx", "int8") for name in ("mobilebert", "roberta")),
                 *((name, "onnx", "int8-weights") for name in ("albert", "mpnet", "mobilebert", "roberta")),
                 *(

@@ -193,9 +193,11 @@ def test_what_is_no_bundle_is_refused(tmp_path):
 
 WITHOUT_TORCH = """
 import sys
-sys.modules["torch"] = None
+for package in ("torch", "safetensors", "onnx", "onnxruntime", "accelerate", "litert_torch"):
+    sys.modules[package] = None
 import qa
 from qa.base.errors import PocketQAError
+print(qa.load().answer("Who stayed in orbit?", "Michael Collins stayed in orbit around it.").text)
 for name in sys.argv[1:]:
     try:
         qa.load(name)
@@ -204,10 +206,11 @@ for name in sys.argv[1:]:
 """
 
 
-def test_what_needs_pytorch_says_so_where_it_is_not_installed():
+def test_the_shipped_file_answers_without_pytorch_and_what_needs_it_says_so():
     names = ["typo.tflite", "my-model", str(ROOT / "models" / "student")]
     program = [sys.executable, "-c", WITHOUT_TORCH, *names]
-    typo, unknown, bundle = subprocess.check_output(program, text=True, cwd=ROOT).splitlines()
+    answer, typo, unknown, bundle = subprocess.check_output(program, text=True, cwd=ROOT).splitlines()
+    assert answer == "Michael Collins"
     assert typo.startswith("BundleError typo.tflite: ")
     assert unknown.startswith("OptionError my-model: no such file or folder here")
     assert "pip install 'pocketqa[train]'" in unknown

@@ -140,7 +140,6 @@ WINGS = [
     "qa.models.standalone.qanet",
     "compress.prune.magnitude",
     "qa.data.augment",
-    "qa.data.convert.olp",
     "qa.data.convert.triviaqa",
 ]
 

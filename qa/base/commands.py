@@ -57,7 +57,6 @@ COMMANDS = {
     "convert triviaqa": _in_one_file(
         "qa.data.convert.triviaqa", "TriviaQAOptions", "convert_triviaqa", "qa.data.convert triviaqa"
     ),
-    "convert olp": _in_one_file("qa.data.convert.olp", "OLPOptions", "convert_olp", "qa.data.convert olp"),
     "augment": _in_one_file(
         "qa.data.augment.augment", "AugmentOptions", "write_augmented", "qa.data.augment"
     ),

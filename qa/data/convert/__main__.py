@@ -3,8 +3,6 @@
     python -m qa.data.convert rows questions.csv --out questions.json
     python -m qa.data.convert triviaqa --questions qa/wikipedia-train.json \\
         --evidence evidence --out triviaqa.json
-    python -m qa.data.convert olp --tokens tokens/*.csv --questions questions/*.csv \\
-        --annotations annotations/*.csv --out olp.json
 
 Each prints what it converted and what it dropped, by reason; OUT.dropped.tsv names every dropped item with
 its file and row.

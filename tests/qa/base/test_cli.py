@@ -43,7 +43,6 @@ WRONG = [
     ("qa.ask --model absent --question ? --context absent.txt", "absent.txt: no such file"),
     ("qa.ask --question ' ' --context absent.txt", "--question must be more than spaces, got ' '"),
     ("qa.ask --model m --question ? --threads 100000", "the cores there are, got 100000"),
-    ("qa.data.convert olp --tokens t.csv --questions q.csv --annotations a.csv --out o", "t.csv: no"),
     ("qa.data.convert triviaqa --questions q.json --evidence e --out o", "--evidence must be a folder"),
     ("qa.data.augment --data absent.json --out o.json", "absent.json: no such file"),
     ("qa.data.augment --out \udcff.json", "'\\udcff.json': is not UTF-8; give it, or the file it names"),

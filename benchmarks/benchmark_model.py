@@ -21,10 +21,11 @@ from benchmarks.show.tables import show
 from benchmarks.show.views import view_tables
 from export.android.push_to_phone import Phone, Refused, choose_device, run_adb
 from export.tflite.file import TFLiteFile
-from qa.base.errors import DeviceError
+from qa.base.errors import BundleError, DeviceError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import output_beside
+from qa.formats.tensors import INPUTS
 from qa.formats.tflite import SHORT_LENGTHS
 from qa.runtime.package import Package, read_package
 
@@ -126,13 +127,16 @@ def read_machine(printed: str) -> tuple[Machine, str]:
 def flags_by_length(model: Path) -> list[tuple[int, str]]:
     """Return the lengths to time and the flags that make benchmark_model compute windows of that length."""
     package = read_package(model)
-    inputs = input_order(model.read_bytes()[: package.info["model"]["bytes"]])
+    orders = input_order(model.read_bytes()[: package.info["model"]["bytes"]])
     settings = []
     for signature in package.info["signatures"]:
+        inputs = orders.get(signature["name"], [])
+        if sorted(inputs) != sorted(INPUTS):
+            raise BundleError(f"{model}: signature {signature['name']} has inputs {inputs}; export it again")
         longest = signature["length"]
         shorter = [n for n in SHORT_LENGTHS if n < longest] if signature.get("any_length") else []
         for length in (*shorter, longest):
-            flags = _flags(package, signature["name"], inputs[signature["name"]], length)
+            flags = _flags(package, signature["name"], inputs, length)
             settings.append((length, flags))
     return settings
 

@@ -34,7 +34,7 @@ from qa.data.squad import read_squad
 from qa.evaluation.bootstrap import LEVEL, Interval, score_interval
 from qa.evaluation.threshold import read_held_out
 from qa.runtime.runtimes import load_runtime, run_windows
-from qa.split import why_none, write_parts
+from qa.split import texts_of, why_none, write_parts
 from qa.text.features import make_windows
 from qa.text.preselection import windows_to_read
 
@@ -164,7 +164,7 @@ def difference(rows: Path, data: Path, baseline: Path, file: Path) -> tuple[Inte
     """Return F1 of `file` less that of `baseline` in points, over texts, and the train-test overlap."""
     examples, f1, scores = read_f1(rows, str(data))
     before, after = display_names([baseline, file])
-    found, _ = score_interval(f1[after] - f1[before], [e.context for e in examples])
+    found, _ = score_interval(f1[after] - f1[before], texts_of(examples))
     return found, scores[after].train_overlap
 
 

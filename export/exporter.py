@@ -90,8 +90,9 @@ class Exporter:
         self.out = options.out or output_beside(self.source, name)
         refuse_existing(self.out)
         self.eval_data = load_eval(options.eval_data)
-        if options.tune_threshold is not None:
-            questions_to_tune(options.tune_threshold, "--tune-threshold")  # now, not after minutes of work
+        self.to_tune: list[Path] = []
+        if options.tune_threshold is not None:  # now, not after minutes of work
+            self.to_tune = [questions_to_tune(options.tune_threshold, "--tune-threshold")]
         self.parent = open_model(self.source, format="pytorch")
 
     def check(self, model: QAModel) -> None:
@@ -215,9 +216,9 @@ class Exporter:
         """
         parent = self.parent
         options = self.options
-        if options.tune_threshold is not None:
-            files = [options.tune_threshold]
-            return tune_on_files(exported, parent.tokenizer, parent.settings, files, "--tune-threshold")
+        if self.to_tune:
+            flag = "--tune-threshold"
+            return tune_on_files(exported, parent.tokenizer, parent.settings, self.to_tune, flag)
         settings, tuning = tune_for_bundle(exported, parent)
         given = options.null_threshold
         if given is None:

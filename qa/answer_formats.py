@@ -1,12 +1,11 @@
 """Answers as `qa.ask` prints them: as text for a terminal, or as JSON for programs."""
 
 import json
-import re
 import sys
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from qa.base.text import on_one_line
 from qa.documents import Texts
 from qa.reader import Answer, Reading
 
@@ -135,11 +134,6 @@ def _named(answer: Answer, texts: Texts, length: int = ANSWER_LENGTH) -> str:
 
 
 def one_line(text: str, length: int | None = None) -> str:
-    """Join lines and cut the text to a length; remove characters that control a terminal or its direction."""
-    line = "".join(c for c in re.sub(r"\s+", " ", text) if c.isprintable() or _belongs_to_text(c))
+    """Return the text on one line, cut to a length."""
+    line = on_one_line(text)
     return line if length is None or len(line) <= length else line[:length].rstrip() + "..."
-
-
-def _belongs_to_text(character: str) -> bool:
-    """Return True for joiners in words and emoji, and for characters that Python's Unicode does not know."""
-    return character in "\u200c\u200d" or unicodedata.category(character) == "Cn"

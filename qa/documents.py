@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.errors import OptionError, first_few, first_line
+from qa.base.text import on_one_line
 from qa.reader import BETWEEN_TEXTS
 from qa.runtime.package import TFLITE_MAGIC
 
@@ -28,6 +29,7 @@ MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", cod
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
+UNFINISHED_TAG = re.compile(r"<[a-z/][^>]*\Z", re.IGNORECASE)
 HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
@@ -54,7 +56,8 @@ class Document:
     def named_place(self, start: int) -> str:
         """Return the place of a character as a user reads it: file:line."""
         place = self.place(start)
-        return f"{self.source}, page {place['page']}" if self.pages else f"{self.source}:{place['line']}"
+        source = on_one_line(self.source)
+        return f"{source}, page {place['page']}" if self.pages else f"{source}:{place['line']}"
 
 
 class Texts:
@@ -70,7 +73,7 @@ class Texts:
     def name(self) -> str:
         """Name of the document, or how many there are."""
         n = len(self.documents)
-        return self.documents[0].source if n == 1 else f"{n} texts"
+        return on_one_line(self.documents[0].source) if n == 1 else f"{n} texts"
 
     def find(self, start: int) -> tuple[Document, int]:
         """Return the document of a character, and where the document begins."""
@@ -122,7 +125,7 @@ def _documents_in(folder: str, known: set[str]) -> list[Document]:
         raise OptionError(f"{folder}: has no text; {unread[0]}")
     if unread:
         named = first_few(unread, NAMED_FILES)
-        print(f"{folder}: left out {len(unread)} of {n} files: {named}", file=sys.stderr)
+        print(on_one_line(f"{folder}: left out {len(unread)} of {n} files: {named}"), file=sys.stderr)
     return documents
 
 
@@ -167,7 +170,7 @@ def _document(source: str, raw: bytes) -> Document:
         raise OptionError(f"{source}: has zero bytes, so it is no plain text; convert it to UTF-8")
     if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText()
-        page.feed(text)
+        page.feed(UNFINISHED_TAG.sub("", text))
         page.close()
         text = "".join(page.parts)
     return Document(source, text)
@@ -222,9 +225,9 @@ class _HTMLText(HTMLParser):
         self.handle_data(data.removeprefix("CDATA["))
 
     def parse_comment(self, i: int, report: bool = True) -> int:
-        """Return the end of a comment, -1 while it has none."""
+        """Return the end of a comment; one without an end hides the rest."""
         comment = HTML_COMMENT.match(self.rawdata, i)
-        return comment.end() if comment else -1
+        return comment.end() if comment else len(self.rawdata)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Return the end of <![CDATA[...]]>, or of <![endif]-->, which is a tag without text."""

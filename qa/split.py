@@ -82,14 +82,20 @@ def why_none(examples: Sequence[Example]) -> str:
     )
 
 
+def texts_of(examples: Sequence[Example]) -> list[str]:
+    """Return the text of each question: the article, or the passage where there are few articles."""
+    few_articles = len({e.title for e in examples}) < 2 * MIN_ARTICLES
+    return [e.context if few_articles else e.article for e in examples]
+
+
 def held_out_contexts(examples: Sequence[Example]) -> set[str]:
-    """Return the passages that are held out: in the order of their hashes, 20 % of the questions.
+    """Return the passages that are held out: of texts in the order of their hashes, 20 % of the questions.
 
     They are 100 questions on 10 texts at least. Nothing is held out where that is more than half of all. A
     copy of a question stays with its original.
     """
-    asked_on = {e.id: e.context for e in examples}
-    texts = [passage_hash(asked_on.get(e.copy_of or e.id, e.context)) for e in examples]
+    asked_on = dict(zip((e.id for e in examples), texts_of(examples), strict=True))
+    texts = [passage_hash(asked_on.get(e.copy_of or e.id, asked_on[e.id])) for e in examples]
     sizes = Counter(texts)
     wanted = max(HELD_OUT_SHARE * len(examples), ENOUGH_QUESTIONS)
     held_out: set[int] = set()

@@ -10,6 +10,7 @@ from typing import Any
 
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
+from qa.base.text import on_one_line
 from qa.evaluation.bootstrap import Interval
 
 MOST_COLUMNS = 10  # of a table in Markdown, and on the page at first
@@ -147,7 +148,7 @@ def plural(n: int, noun: str) -> str:
 
 def as_text(table: Table) -> str:
     """Return aligned columns for a terminal. Names are folded where that makes the table fit into WIDTH."""
-    lines = [table.headings, *table.cells]
+    lines = [[on_one_line(cell) for cell in line] for line in (table.headings, *table.cells)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(table.columns))]
     gaps = 2 * (len(widths) - 1)
     room = WIDTH - gaps - sum(widths[1:])

@@ -1,10 +1,7 @@
 """Prune a model and let it recover: what `python -m compress.prune` does."""
 
-import zlib
 from pkgutil import resolve_name
 from typing import Any
-
-from safetensors.torch import save
 
 from compress.options import METHODS, PruneOptions
 from compress.prune.method import PruningMethod, share_of_zeros
@@ -12,18 +9,6 @@ from compress.recovery import Recovery, open_making
 from distill.options import same_named
 from qa.bundles.bundle import Bundle
 from qa.bundles.next_export import say_next_export
-from qa.models.model import QAModel
-from qa.models.storage import stored
-
-
-def sizes(before: QAModel, after: QAModel) -> str:
-    """Return one line about size before and after; both are of fp32 weights, in any bundle.
-
-    Compressed is zlib level 6: what a download or an APK would carry.
-    """
-    weights = [save(stored(model.state_dict(), "fp32")) for model in (before, after)]
-    described = [f"{len(w) / 1e6:.1f} MB ({len(zlib.compress(w, 6)) / 1e6:.1f} compressed)" for w in weights]
-    return f"weights in fp32: {' -> '.join(described)}"
 
 
 def prune(options: PruneOptions) -> Bundle:
@@ -44,6 +29,5 @@ def prune(options: PruneOptions) -> Bundle:
     pruning = {"method": options.method, **pruned, "zeros": share_of_zeros(model)}
     bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))
-    print(sizes(recovery.before, model))
     say_next_export(bundle, options.target_quantize, options.target_embeddings)
     return bundle

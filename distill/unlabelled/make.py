@@ -83,7 +83,8 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
         with_added(article, options, similar, f"{options.seed} {number}")
         for number, article in enumerate(articles)
     ]
-    ask_same_kind(articles, added, options)
+    if options.same_kind:
+        ask_same_kind(articles, added, options)
     examples = [example for article in added for passage in article for example in passage]
     if len(examples) == len(given):
         raise SquadFormatError(

@@ -14,6 +14,7 @@ from typing import Any
 from qa.base.errors import HALF_PAIR, OptionError, PocketQAError
 from qa.base.help import HELP, help_of
 from qa.base.quiet import quiet_libraries
+from qa.base.text import on_one_line
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
@@ -36,8 +37,8 @@ def one_line(error: BaseException) -> str:
         again = "free some space and run the command again (nothing half-written was kept)"
         return f"the disk is full{where}; {again}"
     if isinstance(error, OSError) and error.filename and error.strerror:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or type(error).__name__
+        return on_one_line(f"{error.filename}: {error.strerror}")
+    return on_one_line(str(error)).strip() or type(error).__name__
 
 
 @contextmanager

@@ -6,12 +6,14 @@ written as JSON, which is valid YAML.
 """
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
+from qa.base.text import in_code, in_markdown, in_quotes
 from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
@@ -74,6 +76,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
     )
     as_json = partial(json.dumps, ensure_ascii=False)
     templates.filters |= {"json": as_json, "reference": _reference, "short": _short, "title": _data_title}
+    templates.filters |= {"text": in_markdown, "quoted": in_quotes, "shell": shlex.quote}
     return templates.get_template("card.md.j2").render(
         name=name,
         manifest=manifest,
@@ -212,7 +215,7 @@ def _reference(thing: FileReference | CheckpointReference | BundleReference) -> 
     sha256 = thing.files.get("model.safetensors") if isinstance(thing, CheckpointReference) else thing.sha256
     path = Path(thing.name)
     name = path.name if path.is_absolute() or ".." in path.parts else str(path)
-    return f"`{name}`" + (f" ({_short(sha256)})" if sha256 else "")
+    return f"`{in_code(name)}`" + (f" ({_short(sha256)})" if sha256 else "")
 
 
 def _short(sha256: str) -> str:
@@ -237,7 +240,7 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
             yield f"teacher {_reference(stage.teacher)}", None
     # The origin is not always the last: models that are averaged share one, and their stages follow.
     if not any(stage.encoder or stage.source for stage in chain):
-        yield f"what {chain[-1].name} started from", None
+        yield f"what {in_markdown(chain[-1].name)} started from", None
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:

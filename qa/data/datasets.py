@@ -5,6 +5,7 @@ import http.client
 import sys
 import urllib.request
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -126,13 +127,21 @@ def data_reference(path: Path) -> dict[str, Any]:
     if known := _known_parts().get(_content_sha256(path)):
         reference["dataset"] = known[1]
     else:
-        reference |= _sources(read_json(path))
+        reference |= _sources_of(path)
     return reference
 
 
 def source_reference(path: Path) -> dict[str, Any]:
     """Return the reference to write into a file made of this one, with the hash of its unpacked content."""
     return data_reference(path) | {"sha256": _content_sha256(path)}
+
+
+def _sources_of(path: Path) -> dict[str, Any]:
+    """Return the `_sources` of a SQuAD file."""
+    try:
+        return _sources(read_json(path))
+    except RecursionError:
+        raise SquadFormatError(f"{path}: made_from is nested too deeply; remove it") from None
 
 
 def _sources(root: Any) -> dict[str, Any]:
@@ -164,7 +173,7 @@ def _source_hashes(sources: dict[str, Any]) -> Iterator[str]:
 
 def check_not_dev(path: Path, flag: str) -> None:
     """Raise OptionError for a file with questions of the dev or held-out part of a named data set."""
-    hashes = [_content_sha256(path), *_source_hashes(_sources(read_json(path)))]
+    hashes = [_content_sha256(path), *_source_hashes(_sources_of(path))]
     parts = _known_parts()
     for part, name in (parts[sha256] for sha256 in hashes if sha256 in parts):
         if part != "train":
@@ -174,6 +183,7 @@ def check_not_dev(path: Path, flag: str) -> None:
             )
 
 
+@cache
 def _known_parts() -> dict[str, tuple[str, str]]:
     """Return the part and the name of known data sets, by the SHA-256 of their files and of their content."""
     parts = dict(KNOWN_FILES)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from qa.base.errors import first_few
+
 Fields = dict[str, Any]
 
 
@@ -21,7 +23,7 @@ class Record:
 
 def flat_records(place: str, fields: Fields) -> Iterator[Record]:
     """Yield the questions that an object of a file holds; a part that cannot be read is a faulty record."""
-    nested = next((key for key in ("paragraphs", "qas") if key in fields), None)
+    nested = None if "question" in fields else next((k for k in ("paragraphs", "qas") if k in fields), None)
     if nested is not None:
         yield from _parts(place, fields, nested)
     elif isinstance(fields.get("data"), dict) and isinstance(fields.get("annotations"), list):
@@ -29,7 +31,13 @@ def flat_records(place: str, fields: Fields) -> Iterator[Record]:
     elif "_task_hash" in fields or ({"text", "spans"} <= fields.keys() and "context" not in fields):
         yield _prodigy(place, fields)
     elif fields.keys() != {"header"}:  # the first line of MRQA
-        yield Record(place, fields)
+        names = {name: column_name(name) for name in fields}
+        yield Record(place, {low if low not in fields else name: fields[name] for name, low in names.items()})
+
+
+def column_name(name: str) -> str:
+    """Return the name of a column as it is known: Is Impossible is is_impossible."""
+    return name.strip().lower().replace(" ", "_")
 
 
 def _parts(place: str, fields: Fields, key: str) -> Iterator[Record]:
@@ -104,7 +112,7 @@ def _prodigy(place: str, task: Fields) -> Record:
     named = {**(meta if isinstance(meta, dict) else {}), **task}
     fields = {name: named[name] for name in ("id", "title", "question") if name in named}
     fields |= {"context": task.get("text")}
-    if task.get("answer") != "accept":
+    if task.get("answer", "accept" if "_task_hash" not in task else "") != "accept":
         return Record(place, fields, "not accepted in Prodigy")
     if not isinstance(task.get("spans"), list):
         return Record(place, fields, "no list of spans")
@@ -113,6 +121,9 @@ def _prodigy(place: str, task: Fields) -> Record:
 
 def _with_spans(place: str, fields: Fields, spans: list[Any]) -> Record:
     answers = []
+    labels = [str(span.get("labels", span.get("label"))) for span in spans if isinstance(span, dict)]
+    if len(set(labels)) > 1:
+        return Record(place, fields, f"spans have several labels ({first_few(labels)}); keep one")
     for span in spans:
         start, end, text = (
             span.get(key) if isinstance(span, dict) else None for key in ("start", "end", "text")

@@ -11,6 +11,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from qa.data.squad import Example
 
@@ -18,6 +19,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b", re.UNICODE)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
+@lru_cache(maxsize=100_000)  # a gold answer is compared with every model's
 def normalize_answer(text: str) -> str:
     """Lower-case, and remove ASCII punctuation, English articles and extra white space."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())

@@ -21,6 +21,7 @@ from qa.data.tables import read_table
 FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
 TABLES = (".csv", ".tsv")
 HUB = "hub:"
+COLUMNS = ("id", "title", "question", "context", "answer", "answers")
 NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
 PEEKED = 1_000_000
 IN_SQUAD = re.compile(r'"data"\s*:\s*\[|"paragraphs"\s*:')
@@ -88,7 +89,7 @@ def _start(path: Path) -> str:
         except (OSError, EOFError, zlib.error):  # plain, or broken, which the reader explains
             stream.seek(0)
             raw = stream.read(PEEKED)
-    return raw.decode("utf-8", errors="replace")
+    return raw.decode(json.detect_encoding(raw), errors="replace")
 
 
 def _text(path: Path) -> str:
@@ -172,10 +173,13 @@ def _arrow_rows(file: Path) -> list[dict[str, Any]]:
             with pyarrow.OSFile(str(file), "rb") as stream:
                 table = pyarrow.ipc.open_stream(stream).read_all()
         table.validate(full=True)  # of a damaged one, pyarrow reads past the end
+        # Python has no such dates as some of pandas.
+        dates = [c.name for c in table.schema if c.name not in COLUMNS and pyarrow.types.is_temporal(c.type)]
+        table = table.drop_columns(dates)
         rows: list[dict[str, Any]] = table.to_pylist()
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         kind = "a Parquet" if is_parquet else "an Arrow"
-        raise SquadFormatError(f"{file}: not {kind} file ({first_line(error)})") from None
+        raise SquadFormatError(f"{file}: cannot be read as {kind} file ({first_line(error)})") from None
     return rows
 
 

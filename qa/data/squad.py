@@ -1,6 +1,7 @@
 """SQuAD 1.1 and 2.0 JSON, plain or gzip, read into examples; errors name the place of the fault."""
 
 import gzip
+import io
 import json
 import re
 import sys
@@ -16,6 +17,7 @@ from typing import Any
 from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import write_whole
 
+MOST_UNPACKED = 4_000_000_000  # bytes: a small file can unpack to any number
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -56,9 +58,12 @@ def unpacked(path: Path) -> bytes:
     if raw[:2] != b"\x1f\x8b":
         return raw
     try:
-        return gzip.decompress(raw)
+        content = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(MOST_UNPACKED + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
+    if len(content) > MOST_UNPACKED:
+        raise SquadFormatError(f"{path}: holds more than {MOST_UNPACKED / 1e9:.0f} GB; unpack and part it")
+    return content
 
 
 def read_json(path: Path, kind: str = "SQuAD") -> Any:
@@ -75,7 +80,8 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
             json.dumps(root, ensure_ascii=False).encode()
         return root
     except UnicodeDecodeError:
-        raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
+        what = "is a zip or Excel file; save it as CSV" if raw[:2] == b"PK" else "not UTF-8 text"
+        raise SquadFormatError(f"{path}: {what}; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from qa.base.errors import SquadFormatError, first_few
-from qa.data.layouts import Record
+from qa.data.layouts import Record, column_name
 
 DELIMITERS = ",;\t|"
 LINE_END = re.compile(r"\r\n?|\n")
-ESCAPED = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"')
 DOUBTFUL = "quotation marks may be of the table or of the text; quote all cells of the table or none"
 QUOTE = "put a cell with quotation marks into such marks and double those inside"
 Row = tuple[int, int, list[str]]
@@ -37,12 +36,12 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
     if not rows:
         return
     header = rows[0][2]
-    plain = ((name, name.strip().lower()) for name in header)
+    plain = ((name, column_name(name)) for name in header)
     # As they are where another column has the name in lower case.
     columns = [name if name != low and low in header else low for name, low in plain]
     if len(columns) == 1:
         raise SquadFormatError(
-            f"{path}: one column only, {columns[0]!r}; put commas, semicolons or tabs between the cells"
+            f"{path}: one column only, {header[0].strip()!r}; part the cells by commas, semicolons or tabs"
         )
     if twice := sorted({repr(column) for column in columns if column and columns.count(column) > 1}):
         raise SquadFormatError(f"{path}: column {first_few(twice)} occurs twice; rename or remove one")
@@ -51,6 +50,8 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         lines = first_few(list(map(str, unfit)))
         n_found = " or ".join(map(str, sorted(set(unfit.values()))))
         correct = ["quote those that contain"] if max(unfit.values()) > len(columns) else []
+        if len(unfit) == len(rows) - 1 > 1 and n_found == str(len(columns) + 1):
+            correct = ["name the first column of the header before a"]
         correct += ["an empty one, too, needs its"] if min(unfit.values()) < len(columns) else []
         raise SquadFormatError(
             f"{path}: line {lines}: expected {len(columns)} fields, found {n_found}; "
@@ -95,7 +96,7 @@ def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> tuple[list[R
         if plain_fits and fits and len(quoted) == len(plain):
             doubtful = _doubtful(plain[1:])
         elif plain_fits:
-            escaped = [str(n) for n, _, cells in plain if any(map(ESCAPED.fullmatch, cells))]
+            escaped = [str(n) for n, _, cells in plain if any(map(_is_escaped, cells))]
             if escaped:
                 raise SquadFormatError(
                     f"{path}: line {first_few(escaped)}: has quoted cells, but other lines have quotation "
@@ -105,6 +106,13 @@ def _rows(path: Path, text: str, delimiter: str, n_skipped: int) -> tuple[list[R
     if fault is not None:
         raise fault
     return quoted, doubtful
+
+
+def _is_escaped(cell: str) -> bool:
+    """Return True for a cell in quotation marks with doubled ones inside, and no single one."""
+    inside = cell[1:-1]
+    is_quoted = len(cell) > 3 and cell[0] == cell[-1] == '"'
+    return is_quoted and '""' in inside and '"' not in inside.replace('""', "")
 
 
 def _quoted(path: Path, text: str, delimiter: str, n_skipped: int) -> Iterator[Row]:
@@ -123,8 +131,14 @@ def _quoted(path: Path, text: str, delimiter: str, n_skipped: int) -> Iterator[R
 
 
 def _doubtful(plain: list[Row]) -> set[int]:
-    """Return the lines where marks that no table needs are around some cells of a column only."""
-    found = set()
+    """Return the lines where marks that no table needs are around some cells of a column only.
+
+    Excel puts marks around the cells that hold a comma, and around no others.
+    """
+    found: set[int] = set()
+    all_cells = [cell for _, _, cells in plain for cell in cells]
+    if all((len(cell) > 1 and cell[0] == cell[-1] == '"') == ("," in cell) for cell in all_cells):
+        return found
     for column in zip(*(cells for _, _, cells in plain), strict=True):
         wrapped = [re.fullmatch('"[^"]+"', cell) is not None for cell in column]
         if not all(cell.startswith('"') for cell in column):

@@ -80,7 +80,7 @@ class Settings(Struct):
 class Signature(Struct, frozen=True, omit_defaults=True):
     """A way to call the file: one graph, and the window lengths that it takes."""
 
-    name: str
+    name: Annotated[str, Meta(pattern=r"\Aqa[0-9]*\Z")]
     length: Length
     """Tokens of the longest window; the only length unless `any_length`."""
     any_length: bool = False

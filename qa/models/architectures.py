@@ -86,6 +86,8 @@ def _parts(attention: str, inputs: tuple[str, str, str], *linears: str) -> Calla
     return parts
 
 
+# Settings of config.json by which transformers may load kernels, compiled code, from a hub.
+KERNELS = ("attn_implementation", "_attn_implementation")
 _QUERY_KEY_VALUE = ("query", "key", "value")
 _FEED_FORWARD = ("intermediate.dense", "output.dense")
 _bert_parts = _parts("attention.self", _QUERY_KEY_VALUE, "attention.output.dense", *_FEED_FORWARD)

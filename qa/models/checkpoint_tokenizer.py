@@ -2,13 +2,14 @@
 
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, first_few
 from qa.base.quiet import quiet_logs
 from qa.formats.registry import CONFIG
 from qa.text.features import question_head
@@ -26,10 +27,11 @@ TOKENIZER_FILES = (
     "merges.txt",
     *VOCABULARIES,
 )
-# Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits.
+# Texts on which readings of a tokenizer's files are compared: case, accents, Chinese, marks, digits, and
+# characters that some normalizers write otherwise.
 QUESTION = "Who wrote the FIRST program in 1843?"
 PASSAGE = "Ada Lovelace (born in London), did; café Zoë, Ångström's 中文字 cost $3.50, e.g. in McDonald's."
-SPACES = "An  end of a line\nand a\ttab, no\u00a0break."
+SPACES = "An  end of a line\nand a\ttab, no\u00a0break. \u00bd \u2026 \ufb01 \uff21 cafe\u0301 ``x''"
 NO_TOKENIZER = "no tokenizer can be made of its files"
 SAVE_AS_ONE = "save it again: AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
 STRUCTURE = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
@@ -52,6 +54,11 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
     pair = reference(QUESTION, PASSAGE)
     _check_tokenizer_json(what, folder, tokenizer, pair["input_ids"])
     question, passage = (ids_of(tokenizer, text) for text in (QUESTION, PASSAGE))
+    if len(set(passage)) == 1:
+        raise OptionError(
+            f"{what}: {folder}: its {type(reference).__name__} knows no word of the vocabulary there; name "
+            f'the right tokenizer_class in {SETTINGS}, such as "BertTokenizer" for a vocab.txt'
+        )
     special = special_tokens(tokenizer)
     head = question_head(question, tokenizer, len(question))
     tail = [*passage, token_id(tokenizer, special.sep)]
@@ -61,6 +68,7 @@ def read_tokenizer(what: str, folder: Path, n_types: int) -> tuple[Tokenizer, bo
             f"{special.sep}, as those of its family do"
         )
     _say_unused_words(what, folder, tokenizer)
+    _say_cut_symbols(what, folder, reference)
     return tokenizer, n_types > 1 and _has_types(what, folder, reference, pair, len(head))
 
 
@@ -90,10 +98,10 @@ def check_encoder_tokenizer(what: str, folder: Path) -> tuple[Tokenizer, bool]:
 
     OptionError unless transformers gives the same tokens.
     """
+    theirs = _reference(what, folder)
     if not (folder / TOKENIZER).is_file():
         raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
     tokenizer = load_tokenizer(folder)
-    theirs = _reference(what, folder)
     reference = _parsed(what, folder, theirs.backend_tokenizer.to_str())
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
     with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):
@@ -120,7 +128,9 @@ def _reference(what: str, folder: Path) -> Any:
             f"{what}: {folder}: no {TOKENIZER}, and no {', '.join(VOCABULARIES)} to make one of"
         )
     _check_settings(f"{what}: {folder / SETTINGS}", folder / SETTINGS)
-    with tokenizer_errors(f"{what}: {folder}", NO_TOKENIZER), quiet_logs("transformers"):
+    named = _class_of(folder)
+    fault = f"{NO_TOKENIZER} as a {named}" if named else NO_TOKENIZER
+    with tokenizer_errors(f"{what}: {folder}", fault), quiet_logs("transformers"):
         reference = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         reference(QUESTION, PASSAGE)
     if not isinstance(getattr(reference, "backend_tokenizer", None), Tokenizer):
@@ -128,6 +138,15 @@ def _reference(what: str, folder: Path) -> Any:
             f"{what}: {folder}: its {type(reference).__name__} has no fast tokenizer, which is needed"
         )
     return reference
+
+
+def _class_of(folder: Path) -> str | None:
+    """Return the tokenizer_class that the files name, if any."""
+    for name in (SETTINGS, CONFIG):
+        with suppress(OSError, ValueError, AttributeError):
+            if named := json.loads((folder / name).read_bytes()).get("tokenizer_class"):
+                return str(named)
+    return None
 
 
 def _check_settings(where: str, path: Path) -> None:
@@ -189,6 +208,24 @@ def _check_tokenizer_json(what: str, folder: Path, tokenizer: Tokenizer, pair: l
         raise OptionError(
             f"{what}: {path} joins question and passage otherwise (post_processor) than the tokenizer_class "
             f"of {SETTINGS}; where the class is right, {SAVE_AS_ONE}"
+        )
+
+
+def _say_cut_symbols(what: str, folder: Path, reference: Any) -> None:
+    """Say on stderr where transformers cuts texts at symbols of a SentencePiece model, as training did not.
+
+    A tokenizer.json says how they are read.
+    """
+    parts = json.loads(reference.backend_tokenizer.to_str())
+    if (folder / TOKENIZER).is_file() or parts["model"]["type"] != "Unigram":
+        return
+    pieces = {piece for piece, _ in parts["model"]["vocab"]}
+    cut = [t["content"] for t in parts["added_tokens"] if not t["special"] and t["content"] in pieces]
+    if cut:
+        print(
+            f"{what}: {folder}: transformers cuts texts at {first_few(cut)}, which SentencePiece does not; "
+            f"where the model was trained with SentencePiece, put the {TOKENIZER} of its encoder there",
+            file=sys.stderr,
         )
 
 

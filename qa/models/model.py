@@ -18,7 +18,7 @@ from qa.base.errors import BundleError, OptionError, first_line
 from qa.base.files import write_whole
 from qa.formats.parameters import Parameters
 from qa.formats.registry import CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS
-from qa.models.architectures import encoder_type
+from qa.models.architectures import KERNELS, encoder_type
 from qa.models.encoders import Encoder
 from qa.models.heads import build_head
 from qa.models.heads.segments import LONGEST_QUESTION
@@ -140,7 +140,7 @@ class QAModel(nn.Module):
         """Build an untrained model from `config()` or config.json; errors name `where`."""
         try:
             config = config.get(OWN_TYPE, config)
-            encoder = dict(config["encoder"])
+            encoder = {key: value for key, value in config["encoder"].items() if key not in KERNELS}
             head = config["head"]
             spec = encoder_type(encoder.pop("model_type"), where)
             model = cls(Encoder(spec.config_class(**encoder)), head["name"], head["activation"])

@@ -18,7 +18,7 @@ from qa.base.files import file_sha256, in_a_folder_here
 from qa.data.origins import MINILM, MINILM_SHA256
 from qa.formats.registry import CONFIG
 from qa.formats.tensors import INPUTS
-from qa.models.architectures import ENCODERS, encoder_type
+from qa.models.architectures import ENCODERS, KERNELS, encoder_type
 from qa.models.checkpoint_tokenizer import TOKENIZER_FILES, check_encoder_tokenizer, read_tokenizer
 from qa.models.checkpoint_weights import (
     ADAPTER_CONFIG,
@@ -121,6 +121,9 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
                 raise OptionError(
                     f"{where}: {key} is {config[key]!r}, which cannot be computed here; only {usual!r} can"
                 )
+        for key in KERNELS:
+            if config.get(key) not in (None, "eager", "sdpa"):
+                raise OptionError(f"{where}: {key} is {config[key]!r}, which may be code; remove it")
         if config.get("model_type") is None:
             raise OptionError(f'{where} has no model_type; add "model_type": {_model_type(what, folder)}')
         encoder_type(str(config["model_type"]), what)

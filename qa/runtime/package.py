@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import shutil
 import struct
 import zipfile
@@ -44,6 +45,7 @@ ENTRY_BYTES = 46
 LENGTHS_AT = 28
 LENGTHS = struct.Struct("<3H")
 END = struct.Struct("<4s4H2LH")
+LONGEST_STEM = 50  # characters, of up to four bytes; file systems take names of 255 bytes
 # Raise it when the same file gives another bundle.
 CACHE_VERSION = 1
 
@@ -66,11 +68,17 @@ def open_packaged(path: Path) -> Bundle:
 
     Raises BundleError, naming the file, when it is damaged or has no package.
     """
-    if (path.parent / MANIFEST).is_file() and path.name in read_manifest(path.parent).files:
+    is_of_bundle = all((path.parent / name).is_file() for name in (MANIFEST, SETTINGS))
+    if is_of_bundle and path.name in read_manifest(path.parent).files:
         return open_bundle(path.parent)
     packaged = read_package(path)
-    cached = cache_folder() / "packages" / f"{CACHE_VERSION}-{file_sha256(path)[:16]}" / path.stem
+    cached = cache_folder() / "packages" / f"{CACHE_VERSION}-{file_sha256(path)[:16]}" / _folder_name(path)
     return opened_in_cache(cached, lambda: _unpack(path, packaged, cached))
+
+
+def _folder_name(path: Path) -> str:
+    """Return a short name for the folder of a file: not "..", and with room for a suffix."""
+    return re.sub(r"[^\w.-]", "_", path.stem).strip(".")[:LONGEST_STEM] or "model"
 
 
 def _unpack(path: Path, packaged: Package, out: Path) -> Bundle:

@@ -70,6 +70,12 @@ def test_a_page_has_the_words_that_a_browser_shows(tmp_path, html, text):
     assert document.text.split() == text.split()
 
 
+@pytest.mark.parametrize("rest", ["<!-- secret 950", "<a href='x"])
+def test_what_is_open_at_the_end_is_no_text(tmp_path, rest):
+    (tmp_path / "page.html").write_text(f"<p>Rent is 900. {rest}")
+    assert read_texts([str(tmp_path / "page.html")]).contents[0].split() == ["Rent", "is", "900."]
+
+
 def test_a_line_end_within_a_word_waits_for_its_end(tmp_path):
     (tmp_path / "page.html").write_text("<p>micro<em\n>scope</em\n>s\n<p>Rent")
     (document,) = read_texts([str(tmp_path / "page.html")]).documents

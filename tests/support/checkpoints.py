@@ -54,11 +54,14 @@ def wordpiece(cls="[CLS]", sep="[SEP]", pad="[PAD]", others=("[UNK]", "[MASK]"),
     return finished(tokenizer, [pad, cls, sep, *others], cls, sep, 1 + (sep == "</s>"), passage_type)
 
 
+QUOTES = [normalizers.Replace("``", '"'), normalizers.Replace("''", '"')]  # of ALBERT
+
+
 def unigrams(cls, sep, special, n_separators, passage_type):
     """SentencePiece, lower case where it is ALBERT's."""
     tokenizer = Tokenizer(models.Unigram())
-    lower = [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()] if passage_type else []
-    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), *lower])
+    lower = [normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]
+    tokenizer.normalizer = normalizers.Sequence([*QUOTES, *lower] if passage_type else [])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
     )

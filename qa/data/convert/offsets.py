@@ -4,6 +4,7 @@ Tools count characters otherwise than Python: JavaScript in UTF-16 units, others
 carriage returns. A counting is trusted only where every offset of the file fits in it.
 """
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
@@ -115,7 +116,7 @@ def is_inside_word(context: str, text: str, place: int) -> bool:
 def _go_on(left: str, right: str) -> bool:
     """Return whether one word or number goes on from the left text to the right one."""
     before, after = left[-1:], right[:1]
-    if _is_word(before) and _is_word(after):
+    if (_is_word(before) and _is_word(after)) or (after and unicodedata.category(after).startswith("M")):
         return True
     point_before = before in (".", ",") and left[-2:-1].isdigit() and after.isdigit()
     point_after = before.isdigit() and after in (".", ",") and right[1:2].isdigit()

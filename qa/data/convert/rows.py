@@ -6,7 +6,7 @@ Where each answer stands in its context is looked up.
 import hashlib
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ from qa.data.records import HUB, read_records
 from qa.data.squad import Answer, Example, grouped, read_json, unpacked
 
 UNLABELLED = "unlabelled"
+NO_WORD = "answer has no letter or digit; leave it empty, or give its answer_start"
+DISAGREE = "rows of this question disagree whether there is an answer; keep one"
 LONGER_NUMBER = "answer is a number and its context has a longer one; write it as a text, as it stands there"
 BOTH = "unanswerable, because is_impossible is true, although they have answers"
 NEITHER = "unanswerable, because they have no answer, although is_impossible is false"
@@ -77,7 +79,7 @@ def convert(
     With `repair`, answers that are not at their answer_start move to where they certainly are. `to_score`
     takes the first place of an answer that is not at its start: a score needs none.
     """
-    asked = [_asked(record) for record in records]
+    asked = _merged([_asked(record) for record in records])
     without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
     if without and not any(set(ANSWERS) & record.fields.keys() for record in records):
         seen = first_few(sorted({str(name) for record in records for name in record.fields}), most=20)
@@ -113,12 +115,27 @@ def convert(
     return grouped(examples)
 
 
+def _merged(asked: list[_Asked]) -> list[_Asked]:
+    """Return the questions, of which rows without an id that repeat question and context are one.
+
+    It has the answers of all of these rows. Where they disagree whether there is one, all are faulty.
+    """
+    rows: dict[tuple[str, str] | int, list[_Asked]] = {}
+    for number, one in enumerate(asked):
+        stands_alone = one.fault or one.record.squad or not is_empty(one.record.fields.get("id"))
+        rows.setdefault(number if stands_alone else (one.question, one.context), []).append(one)
+    merged = []
+    for same in rows.values():
+        if len({bool(one.answers) for one in same}) > 1:
+            merged += [replace(one, fault=Unusable(DISAGREE)) for one in same]
+        else:
+            answers = dict.fromkeys(answer for one in same for answer in one.answers)
+            merged.append(replace(same[0], answers=tuple(answers)))
+    return merged
+
+
 def _example(one: _Asked, answers: list[Answer]) -> Example:
-    given = one.record.fields if one.record.squad else {}
-    title = one.record.fields.get("title")
-    category, copy_of = (
-        None if given.get(name) is None else str(given[name]) for name in ("category", "copy_of")
-    )
+    title, category, copy_of = (one.record.fields.get(name) for name in ("title", "category", "copy_of"))
     return Example(
         one.id,
         "" if is_empty(title) else str(title),
@@ -126,9 +143,9 @@ def _example(one: _Asked, answers: list[Answer]) -> Example:
         one.question,
         tuple(answers),
         is_impossible=not answers and one.kind != UNLABELLED,
-        category=category,
+        category=None if is_empty(category) else str(category),
         unlabelled=one.kind == UNLABELLED,
-        copy_of=copy_of,
+        copy_of=None if is_empty(copy_of) else str(copy_of),
     )
 
 
@@ -160,7 +177,7 @@ def _text(fields: dict[str, Any], name: str) -> object:
 def _understood(record: Record) -> tuple[list[tuple[str, int | None]], str]:
     """Return a record's answers and the kind of question that it is."""
     fields = record.fields
-    if record.squad and is_true(fields.get("unlabelled"), "unlabelled"):
+    if is_true(fields.get("unlabelled"), "unlabelled"):
         return [], UNLABELLED
     if is_true(fields.get("is_impossible"), "is_impossible"):
         with suppress(Unusable):
@@ -175,6 +192,8 @@ def _place(
     text: str, start: int | None, context: str, counting: Counting | None, moved: list[str], to_score: bool
 ) -> Answer:
     """Return the answer at its start: the given one, or its certain place, which `moved` then explains."""
+    if start is None and not any(map(str.isalnum, text)):
+        raise Unusable(NO_WORD, text)
     place = start
     places = occurrences(context, text) if isinstance(text, Number) else []
     if places and all(is_inside_word(context, text, place) for place in places):

@@ -5,6 +5,7 @@ import shutil
 import zipfile
 from dataclasses import replace
 
+import msgspec
 import pytest
 from comparisons import UNTRAINED_SPANS
 from package_faults import MODEL, faulty_copies, rewritten
@@ -25,6 +26,7 @@ from export.tflite.exporter import export
 from qa.base.errors import BundleError, UnsupportedExport
 from qa.base.shipped import shipped
 from qa.bundles.bundle import open_bundle
+from qa.formats.package import Normalizer, Signature
 from qa.text.tokenization import load_tokenizer, normalizer_settings
 
 INT8 = {"quantize": "int8", "lengths": LENGTHS, "min_equal_spans": UNTRAINED_SPANS["int8"]}
@@ -192,6 +194,19 @@ def test_bundles_of_different_runs_have_different_names(exported_tflite, tmp_pat
 
 def test_a_shipped_model_keeps_its_name():
     assert describe(open_bundle(shipped("student")), "int8")["name"] == "student"
+
+
+@pytest.mark.parametrize("name", ["qa384;id", "qa 384", "$(id)", ""])
+def test_the_name_of_a_signature_is_no_command_of_a_shell(name):
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"name": name, "length": 384}, Signature)
+
+
+def test_an_unknown_switch_of_the_tokenizer_is_refused():
+    switches = {"clean_text": True, "handle_chinese_chars": True, "lowercase": True, "strip_accents": None}
+    assert msgspec.convert(switches, Normalizer)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(switches | {"future": True}, Normalizer)
 
 
 def test_faulty_files_are_refused(exported_tflite, tmp_path):

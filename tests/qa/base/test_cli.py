@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from qa.base.cli import one_line
+from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 
 
@@ -156,6 +157,11 @@ def test_existing_run_folder_is_refused_untouched(tmp_path, command):
     (tmp_path / "runs" / "demo" / "notes.txt").write_text("mine")
     assert "runs/demo: exists already" in one_error(*command("distill.run"))
     assert (tmp_path / "runs" / "demo" / "notes.txt").read_text() == "mine"
+
+
+def test_a_message_moves_no_cursor():
+    assert one_line(OptionError("id q\x1b[2J\n\u202eof")) == "id q[2J of"
+    assert one_line(FileNotFoundError(2, "No such file", "a\x1b]0;x\x07.txt")) == "a]0;x.txt: No such file"
 
 
 def test_full_disk_is_said_in_words():

@@ -188,6 +188,19 @@ def test_settings_of_zero_are_shown(seal):
     assert line.endswith("settings: seed 0, hidden_weight 0.0")
 
 
+def test_names_and_settings_of_strangers_are_text(seal):
+    config = {"student": "\n\n## Licence\n\nMIT `x` | y"}
+    stage = {"name": "<img src=x>", "sha256": "3" * 64, "stage": "finetune", "config": config}
+    text = card_of(
+        seal(name="my model's", ancestors=[stage | {"config": {"recipe": config["student"]}}])
+    ).text
+    assert "<img" not in text
+    assert text.count("\n## Licence") == 1
+    assert "recipe ## Licence MIT 'x' \\| y" in text
+    assert """--model 'my model'"'"'s' --question""" in text
+    assert 'load("my model\\\'s")' in text
+
+
 def test_figures_with_intervals_and_without(seal, embedded_reference):
     scores = {"data": embedded_reference, "exact": 61.237, "f1": 70.5, "total": 1500, "n_articles": 40}
     text = card_of(seal(scores=scores)).text

@@ -5,6 +5,7 @@ import os
 import pytest
 import torch
 from checkpoints import (
+    QUOTES,
     TOLERANCE,
     WINDOWS,
     change_weights,
@@ -128,7 +129,7 @@ def test_a_class_that_never_gave_token_types_gives_none(tmp_path, version):
 def cased_pieces(folder):
     """An ALBERT with capitals and accents."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.normalizer = normalizers.Sequence(QUOTES)
     tokenizer.save(str(folder / "tokenizer.json"))
     tokenizer_settings(do_lower_case=False, keep_accents=True)(folder)
 
@@ -200,6 +201,28 @@ def test_names_of_wrappers_are_dropped_and_said(tmp_path, capsys, wrapper):
     load_encoder(str(folder))
 
 
+def no_word(folder):
+    """An ALBERT without tokenizer_class and with BERT's kind of vocabulary: transformers reads none of it."""
+    words = read_json(folder / "tokenizer.json")["model"]["vocab"]
+    for path in folder.glob("*token*"):
+        path.unlink()
+    (folder / "vocab.txt").write_text("\n".join(word for word, *_ in words))
+
+
+def test_a_vocabulary_that_its_class_does_not_read_is_refused(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "albert")
+    no_word(folder)
+    with pytest.raises(PocketQAError, match=r"knows no word.*tokenizer_class"):
+        imported(folder)
+
+
+def test_a_normalizer_that_the_class_drops_is_refused(tmp_path):
+    folder = write_checkpoint(tmp_path / "checkpoint", "roberta", "XLM-R")
+    change_json(folder / "tokenizer.json", normalizer={"type": "NFKC"})
+    with pytest.raises(PocketQAError, match=r"says other tokens than the tokenizer_class"):
+        imported(folder)
+
+
 def twice(folder):
     change_weights(folder, lambda name, tensor: {name: tensor, f"module.{name}": tensor.clone()})
 
@@ -261,6 +284,12 @@ def renamed_head(folder):
     renamed(lambda name: name.replace("qa_outputs", "span_head"))(folder)
 
 
+def lost_class(folder):
+    (folder / "vocab.txt").write_text("\n".join(read_json(folder / "tokenizer.json")["model"]["vocab"]))
+    (folder / "tokenizer.json").unlink()
+    tokenizer_settings(tokenizer_class="RetriBertTokenizer")(folder)
+
+
 LAYER = "bert.encoder.layer.0.attention.self."
 LORA = f"{LAYER}query.lora_A.default.weight"
 DISTANCE = f"{LAYER}distance_embedding.weight"
@@ -276,6 +305,8 @@ REFUSED = {
     "a second head": (extra("span_outputs.weight", 2, 32), "span_outputs.weight"),
     "another layer": (extra("bert.encoder.layer.2.output.dense.weight", 32, 40), r"layer\.2\.output"),
     "a weight twice": (twice, r"twice.*module\."),
+    "kernels of a hub": (config(attn_implementation="a/kernel@main"), "attn_implementation.*a/kernel"),
+    "a lost class": (lost_class, "RetriBertTokenizer"),
     "a decoder": (config(is_decoder=True), "is_decoder"),
     "causal": (config(is_causal=True), "is_causal"),
     "another config": (config(configuration_files=["config.4.0.0.json"]), r"configuration_files.*4\.0\.0"),

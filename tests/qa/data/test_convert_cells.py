@@ -4,6 +4,7 @@ import json
 
 import pyarrow
 import pytest
+from pyarrow import parquet
 
 from qa.base.errors import SquadFormatError
 from qa.data.convert.cells import is_empty
@@ -78,6 +79,9 @@ def test_true_and_false_as_people_write_them(tmp_path, value, impossible):
         ({"answer": float("nan"), "answer_start": float("nan")}, ()),
         ({"answer": "nine metres", "answer_start": "nan"}, HEIGHT),
         # Not certain:
+        ({"answer": "-", "context": "Write an e-mail."}, "no letter or digit"),
+        ({"answer": "\u0930\u093e\u092e", "context": "\u0930\u093e\u092e\u093e\u092f\u0923"}, "inside a longer word"),
+        ({"answer": "Cafe", "context": "The Cafe\u0301 is open."}, "inside a longer word"),
         ({"answer": "1841", "answer_start": 25}, "not at its answer_start, and occurs several times"),
         ({"answer": "1841", "answer_start": "24,0"}, "not a whole number"),
         ({"answer": "1841", "answer_start": True}, "not a whole number"),
@@ -98,6 +102,67 @@ def test_answers_and_their_starts(tmp_path, fields, answers):
     found, dropped, _ = converted(tmp_path / "a.jsonl", {"id": 7, **fields})
     assert found == ({} if isinstance(answers, str) else {"7": answers})
     assert [answers in reason for reason in dropped.values()] == [True] * isinstance(answers, str)
+
+
+def test_rows_without_an_id_that_repeat_a_question_are_one_of_several_answers(tmp_path):
+    found, dropped, _ = converted(
+        tmp_path / "a.jsonl", *({"answer": a} for a in ("nine metres", "Two", "Two"))
+    )
+    assert (list(found.values()), dropped) == ([(*HEIGHT, Answer("Two", 30))], {})
+    found, dropped, _ = converted(tmp_path / "a.jsonl", *({"answer": a} for a in ("nine metres", "")))
+    assert found == {}
+    assert ["disagree" in reason for reason in dropped.values()] == [True, True]
+
+
+@pytest.mark.parametrize("names", [("ID", "Title", "is_impossible"), ("id", " title ", "Is Impossible")])
+def test_case_and_spaces_of_column_names_do_not_matter(tmp_path, names):
+    values = dict(zip(names, ("7", "T", "true"), strict=True)) | {
+        "question": "When?",
+        "context": CANAL,
+        "answer": "",
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(values))
+    (tmp_path / "a.csv").write_text(
+        ",".join(values) + "\n" + ",".join(f'"{v}"' for v in values.values()) + "\n"
+    )
+    for file in ("a.jsonl", "a.csv"):
+        convert(tmp_path / file)
+        (example,) = read_squad(tmp_path / "out.json")
+        assert (example.id, example.title, example.is_impossible) == ("7", "T", True)
+
+
+def test_a_flat_record_keeps_what_training_must_know(tmp_path):
+    row = {
+        "id": "a",
+        "question": "When?",
+        "context": CANAL,
+        "answers": [],
+        "unlabelled": True,
+        "category": "x",
+    }
+    (tmp_path / "a.jsonl").write_text(json.dumps(row | {"copy_of": "b"}))
+    convert_rows(RowsOptions(str(tmp_path / "a.jsonl"), tmp_path / "out.json"))
+    (example,) = read_squad(tmp_path / "out.json", unlabelled=True)
+    assert (example.unlabelled, example.is_impossible, example.category) == (True, False, "x")
+    assert example.copy_of == "b"
+
+
+def test_the_marks_that_excel_puts_around_commas_are_of_the_table(tmp_path):
+    (tmp_path / "a.tsv").write_text(
+        'question\tcontext\tanswer\nWhen?\t"In May, it opened in 1841."\t1841\nWho?\tAda opened it.\tAda\n'
+    )
+    found, dropped, _ = convert(tmp_path / "a.tsv")
+    assert (list(found.values()), dropped) == ([(Answer("1841", 21),), (Answer("Ada", 0),)], {})
+
+
+def test_a_date_that_python_does_not_have_spoils_no_parquet_file(tmp_path):
+    moment = pyarrow.array([1], pyarrow.timestamp("ns"))
+    texts = {
+        name: [value]
+        for name, value in (("question", "When?"), ("context", CANAL), ("answer", "nine metres"))
+    }
+    parquet.write_table(pyarrow.table(texts | {"made": moment}), tmp_path / "a.parquet")
+    assert list(convert(tmp_path / "a.parquet")[0].values()) == [HEIGHT]
 
 
 def test_a_number_is_no_part_of_a_longer_number(tmp_path):
@@ -217,7 +282,7 @@ def test_quotation_marks_and_delimiters_of_tables(tmp_path, name, table, answers
         ("a.json", '{"data": [{"paragraphs": []}]}', "no records"),
         ("a.json", '[{"question": "x", "text": "y", "answer": ""}]', "no column 'context'; its columns are answer, question, text; give the context this name"),
         ("a.json", '[{"query": "x", "text": "y"}]', "no column 'question', 'context', 'answer'; .* give the question and the context and the answer these"),
-        ("a.parquet", "PAR1", "not a Parquet file"),
+        ("a.parquet", "PAR1", "cannot be read as a Parquet file"),
     ],
 )  # fmt: skip
 def test_all_that_is_wrong_in_a_file_is_named_in_one_line(tmp_path, name, table, message):

@@ -140,6 +140,28 @@ def test_label_studio_marks_spans_in_a_text(tmp_path):
     assert [item for item, _ in dropped] == ["4", "5", "6", "8", "9"]
 
 
+def test_spans_of_several_labels_are_no_answers(tmp_path):
+    labels = [{"start": 24, "end": 28, "label": label} for label in ("ANSWER", "EVIDENCE")]
+    tasks = [
+        {"text": CANAL, "question": "When?", "spans": labels},
+        {"text": CANAL, "question": "When?", "spans": labels[:1]},
+    ]
+    found, dropped = converted(tmp_path, "a.jsonl", lines(*tasks))
+    assert (found, len(dropped)) == ({"line-2": ("When?", CANAL, (YEAR,))}, 1)
+    assert "ANSWER, EVIDENCE" in dropped[0][1]
+
+
+def test_a_flat_record_may_have_paragraphs_of_its_own(tmp_path):
+    row = {
+        "id": "a",
+        "question": "When?",
+        "context": CANAL,
+        "answer": "nine metres",
+        "paragraphs": [{"idx": 0}],
+    }
+    assert list(converted(tmp_path, "a.jsonl", lines(row))[0]) == ["a"]
+
+
 def test_prodigy_accepts_or_rejects(tmp_path):
     hashes = {"_input_hash": -1, "_task_hash": 1, "_view_id": "spans_manual"}
     span = {"start": 24, "end": 28, "token_start": 5, "token_end": 5, "label": "ANSWER"}

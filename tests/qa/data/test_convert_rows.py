@@ -130,7 +130,8 @@ def test_separators_of_unicode_stand_inside_a_text_and_a_passage_has_any_length(
     context = "Bob\u2028ran\u0085home. " + "x" * 200_000
     row = {"question": "Who ran?", "context": context, "answer": "Bob"}
     lines = tmp_path / "rows.jsonl"
-    lines.write_text(2 * (json.dumps(row, ensure_ascii=False) + "\n"), encoding="utf-8")
+    rows = [row, row | {"question": "Who?"}]
+    lines.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
     with open(tmp_path / "rows.csv", "w", newline="", encoding="utf-8") as stream:
         table = csv.DictWriter(stream, row)
         table.writeheader()
@@ -178,7 +179,7 @@ def test_data_that_is_broken_inside_is_refused_in_one_line(tmp_path, monkeypatch
 
 
 def test_a_conversion_that_fails_leaves_the_earlier_output_and_its_log(tmp_path):
-    converted(tmp_path, record(answer="May"), record(answer="Berlin"))
+    converted(tmp_path, record(answer="May"), record(answer="Berlin", question="Where?"))
     before = {path.name: path.read_bytes() for path in tmp_path.glob("out.json*")}
     assert before.keys() == {"out.json", "out.json.dropped.tsv"}
     with pytest.raises(SquadFormatError):

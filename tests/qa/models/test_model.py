@@ -43,6 +43,12 @@ def test_unknown_names_list_the_known_ones():
         QAModel.from_config({"encoder": {"model_type": "gpt2"}, "head": {}}, "config.json")
 
 
+def test_a_config_names_no_kernels():
+    config = QAModel(Encoder(BertConfig(**TINY_BERT)), "linear").config()
+    config["encoder"] |= {"attn_implementation": "a/kernel", "_attn_implementation": "a/kernel"}
+    assert "/" not in QAModel.from_config(config).encoder.config._attn_implementation
+
+
 def test_config_that_does_not_fit_is_refused(tmp_path):
     model = QAModel(Encoder(BertConfig(**TINY_BERT)), "linear")
     config = model.config()

@@ -44,6 +44,20 @@ def test_without_a_folder_to_unpack_it_in_the_way_out_is_said(lone, monkeypatch)
         load(lone)
 
 
+@pytest.mark.parametrize("stem", ["..", "\u6a21" * 78])
+def test_the_name_of_the_file_is_no_path_of_the_cache(lone, tmp_path, stem):
+    other = load(lone, threads=1).bundle.path
+    odd = shutil.copy(FILE, tmp_path / f"{stem}.tflite")
+    for _ in range(2):
+        assert load(odd, threads=1).answer("How much is it?", TEXT).text
+    assert (other / "manifest.json").is_file()
+
+
+def test_a_manifest_of_something_else_beside_it_is_none_of_its_own(lone, tmp_path):
+    (tmp_path / "manifest.json").write_text('{"name": "My site", "icons": []}')
+    assert load(lone, threads=1).answer("How much is it?", TEXT).text
+
+
 def test_in_its_folder_it_is_the_bundle(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert open_packaged(FILE) == open_bundle(FOLDER / ASKED)

@@ -12,7 +12,7 @@ def on_one_line(text: str) -> str:
 
 def in_markdown(text: object) -> str:
     """Return a text on one line that adds no HTML, table cell, heading or code span to a Markdown file."""
-    return html.escape(on_one_line(str(text)), quote=False).replace("|", "\\|").replace("`", "'")
+    return html.escape(on_one_line(str(text)).strip(), quote=False).replace("|", "\\|").replace("`", "'")
 
 
 def in_code(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import graphlib
+import json
 import os
 import re
 import shutil
@@ -125,6 +126,17 @@ def test_make_goes_by_what_is_finished_not_by_its_time(tmp_path):
     shutil.rmtree(tmp_path / "runs" / "demo" / "student-pruned")
     planned = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     assert re.findall("distill.run|compress.prune|export.onnx|export.tflite", planned) == ["compress.prune"]
+
+
+def test_a_release_has_one_version():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    for name in ("app", "core"):
+        script = (ROOT / f"android_demo/{name}/build.gradle").read_text(encoding="utf-8")
+        assert re.search(r"^\s*version(?:Name)? = '(.+)'$", script, re.MULTILINE)[1] == version
+    for name in ("package.json", "package-lock.json"):
+        assert json.loads((ROOT / f"export/web/{name}").read_text(encoding="utf-8"))["version"] == version
+    page = (ROOT / "docs/in-your-app.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"core[:-](\d[\d.]*\d)", page)) == {version}
 
 
 def test_nothing_is_unpickled_and_no_remote_code_runs():

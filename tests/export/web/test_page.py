@@ -193,6 +193,10 @@ HTML_FILES = {
         "<ul><li>No dogs</li><li>Quiet after 10&nbsp;pm</li></ul><table><tr><td>Towel</td><td>2 euros</td></tr></table>",
         ["Rules", "Keys are at the desk.", "No dogs", "Quiet after 10 pm", "Towel 2 euros"],
     ),
+    "icon.html": (
+        "<p>Rent <svg><title>due</title></svg> is 900, pass&#xFEFF;word <!-- 950",
+        "Rent is 900, pass\ufeffword",
+    ),
     "rules.xhtml": (
         "<nav>Home</nav><main>The s<i>h</i>op<p>Opens at 9</p></main><ul><li>Fruit<ul><li>Apple</li></ul></li></ul>"
         "<img><figcaption>A pear</figcaption><button>Buy</button>now",

@@ -67,6 +67,13 @@ public class TextFileTest {
     }
 
     @Test
+    public void aWebPageIsNoText() throws IOException {
+        refused("is a web page", encoded("\n<!DOCTYPE html><p>Rent", "UTF-8"));
+        refused("is a web page", encoded("<?xml version='1.0'?><html>", "UTF-8"));
+        assertEquals("a <html> tag", read(encoded("a <html> tag", "UTF-8")));
+    }
+
+    @Test
     public void theLongestTextIsReadAndNoLongerOne() throws IOException {
         byte[] two = new byte[2000000];
         Arrays.fill(two, (byte) 'a');

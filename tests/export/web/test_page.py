@@ -195,7 +195,7 @@ HTML_FILES = {
     ),
     "icon.html": (
         "<p>Rent <svg><title>due</title></svg> is 900, pass&#xFEFF;word <!-- 950",
-        "Rent is 900, pass\ufeffword",
+        ["Rent is 900, pass\ufeffword"],
     ),
     "rules.xhtml": (
         "<nav>Home</nav><main>The s<i>h</i>op<p>Opens at 9</p></main><ul><li>Fruit<ul><li>Apple</li></ul></li></ul>"

@@ -35,6 +35,7 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_option(0 < self.epochs < math.inf, "--epochs", self.epochs, "above 0 and finite")
+        check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
         check_new_folder(self.out, "--out")
 
 

@@ -164,7 +164,9 @@ def difference(rows: Path, data: Path, baseline: Path, file: Path) -> tuple[Inte
     """Return F1 of `file` less that of `baseline` in points, over texts, and the train-test overlap."""
     examples, f1, scores = read_f1(rows, str(data))
     before, after = display_names([baseline, file])
-    found, _ = score_interval(f1[after] - f1[before], texts_of(examples))
+    asked = read_squad(rows.with_name("questions.json"))
+    texts = dict(zip((e.id for e in asked), texts_of(asked), strict=True))  # by which they were parted
+    found, _ = score_interval(f1[after] - f1[before], [texts[e.id] for e in examples])
     return found, scores[after].train_overlap
 
 

@@ -172,7 +172,8 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
     accumulation: Expert[int] = 1
     """Batches whose gradients are added up before a step."""
     freeze_encoder: Expert[bool] = False
-    """Train only the student's head; its encoder stays the same, bit for bit."""
+    """Train only the student's head; its encoder stays the same, bit for bit. It learns nothing from hidden
+    states, so give --hidden-weight 0."""
 
     def __post_init__(self) -> None:
         check_choice("--recipe", self.recipe, RECIPES)

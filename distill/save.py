@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
-from distill.training.device import best_device
 from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.bundles.manifest import StageRecord
@@ -45,7 +44,7 @@ def save_bundle(
         trained_on.write(draft.path)
         add_files(draft.path)
         untuned = draft.model(settings)
-        runtime = load_runtime(untuned, device=best_device())
+        runtime = load_runtime(untuned)
         if record.tuning is None:
             settings, tuning = tune(runtime, untuned.tokenizer, settings, read_held_out(draft.path))
             draft.record(tuning=tuning)

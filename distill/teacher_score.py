@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from distill.data import DataSplits
-from distill.training.device import best_device
 from qa.base.files import file_sha256
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
@@ -37,6 +36,6 @@ def teacher_score(teacher: Bundle, splits: DataSplits) -> str:
     model = teacher
     if all(e.answers for e in sample):
         model = replace(teacher, settings=teacher.settings.in_mode("answering"))
-    metrics, _ = evaluate_runtime(load_runtime(model, device=best_device()), model, sample)
+    metrics, _ = evaluate_runtime(load_runtime(model), model, sample)
     f1 = f"F1 {metrics['f1']:.2f} on {len(sample)} questions of {source}"
     return f"teacher {teacher.path}: {f1}; a student rarely does better"

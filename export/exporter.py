@@ -217,8 +217,7 @@ class Exporter:
         parent = self.parent
         options = self.options
         if self.to_tune:
-            flag = "--tune-threshold"
-            return tune_on_files(exported, parent.tokenizer, parent.settings, self.to_tune, flag)
+            return tune_on_files(exported, parent.tokenizer, parent.settings, self.to_tune)
         settings, tuning = tune_for_bundle(exported, parent)
         given = options.null_threshold
         if given is None:

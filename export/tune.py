@@ -20,7 +20,7 @@ from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import load_eval, scores_of
-from qa.evaluation.threshold import tune_on_files
+from qa.evaluation.threshold import questions_to_tune, tune_on_files
 from qa.runtime.runtimes import load_runtime
 from qa.text.settings import QASettings
 
@@ -59,10 +59,10 @@ def tune(options: TuneOptions) -> Bundle:
     refuse_existing(out)
     eval_data = load_eval(options.eval_data)
     bundle = open_bundle(options.model)
-    files = options.data or (bundle.path / HELD_OUT,)
+    files = [questions_to_tune(file, "--data") for file in options.data or (bundle.path / HELD_OUT,)]
     runtime = load_runtime(bundle)
     settings = options.settings(bundle.settings)
-    settings, tuning = tune_on_files(runtime, bundle.tokenizer, settings, files, "--data")
+    settings, tuning = tune_on_files(runtime, bundle.tokenizer, settings, files)
     recorded: StageRecord = msgspec.convert(msgspec.to_builtins(bundle.manifest), StageRecord)
     with new_bundle(out, msgspec.structs.replace(recorded, tuning=tuning, scores=None)) as draft:
         for name in bundle.manifest.files:

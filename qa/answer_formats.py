@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from qa.base.text import on_one_line
+from qa.base.printable import on_one_line
 from qa.documents import Texts
 from qa.reader import Answer, Reading
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.errors import OptionError, first_few, first_line
-from qa.base.text import on_one_line
+from qa.base.printable import on_one_line
 from qa.reader import BETWEEN_TEXTS
 from qa.runtime.package import TFLITE_MAGIC
 
@@ -28,8 +28,9 @@ LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
+XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
-UNFINISHED_TAG = re.compile(r"<[a-z/][^>]*\Z", re.IGNORECASE)
+UNFINISHED_TAG = re.compile(r"<[a-z/!?][^>]*\Z", re.IGNORECASE)
 HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
@@ -169,7 +170,7 @@ def _document(source: str, raw: bytes) -> Document:
     if "\0" in text:  # UTF-32, UTF-16 without a mark, archives
         raise OptionError(f"{source}: has zero bytes, so it is no plain text; convert it to UTF-8")
     if HTML_NAME.search(source) or HTML_START.match(text):
-        page = _HTMLText()
+        page = _HTMLText(is_xhtml=XHTML_START.match(text) is not None)
         page.feed(UNFINISHED_TAG.sub("", text))
         page.close()
         text = "".join(page.parts)
@@ -184,8 +185,9 @@ class _HTMLText(HTMLParser):
 
     CDATA_CONTENT_ELEMENTS = (*HTMLParser.CDATA_CONTENT_ELEMENTS, "title")  # type: ignore[misc]
 
-    def __init__(self) -> None:
+    def __init__(self, is_xhtml: bool) -> None:
         super().__init__()
+        self._is_xhtml = is_xhtml
         self.parts: list[str] = []
         self._line = 1
         self._hidden = ""
@@ -214,7 +216,7 @@ class _HTMLText(HTMLParser):
         """
         if self._hidden:
             return
-        missing = self.getpos()[0] - self._line
+        missing = max(0, self.getpos()[0] - self._line)
         if self.parts and not self.parts[-1][-1:].isspace() and not data[:1].isspace():
             missing = 0
         self.parts.append("\n" * missing + data)
@@ -230,8 +232,8 @@ class _HTMLText(HTMLParser):
         return comment.end() if comment else len(self.rawdata)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Return the end of <![CDATA[...]]>, or of <![endif]-->, which is a tag without text."""
-        if self.rawdata.startswith("<![CDATA[", i):
+        """Return the end of <![CDATA[...]]> of XHTML, or of <![endif]-->, which is a tag without text."""
+        if self._is_xhtml and self.rawdata.startswith("<![CDATA[", i):
             return super().parse_marked_section(i, report)
         return self.parse_bogus_comment(i)
 

@@ -75,7 +75,7 @@ def write_parts(
 
 def why_none(examples: Sequence[Example]) -> str:
     """Say why no questions are held out."""
-    n_texts = len({e.context for e in examples})
+    n_texts = len(set(texts_of(examples)))
     return (
         f"{len(examples):,} questions on {n_texts:,} texts; to hold out {ENOUGH_QUESTIONS} questions on "
         f"{MIN_ARTICLES} texts takes about twice as many of both"
@@ -83,8 +83,8 @@ def why_none(examples: Sequence[Example]) -> str:
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
-    """Return the text of each question: the article, or the passage where there are few articles."""
-    few_articles = len({e.title for e in examples}) < 2 * MIN_ARTICLES
+    """Return the text of each question: its article, or its passage where a fifth of the articles is few."""
+    few_articles = HELD_OUT_SHARE * len({e.title for e in examples}) < MIN_ARTICLES
     return [e.context if few_articles else e.article for e in examples]
 
 

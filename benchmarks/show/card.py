@@ -67,8 +67,8 @@ def card_tables(groups: Sequence[Group]) -> list[Table]:
         for other in others:
             of = f"; x and retained over {other.baseline_name}" if other.baseline is not None else ""
             footnotes.append(f"{other.target}: {other.machine}{of}")
-            footnotes += quick_footnotes(shown_times(other, "card"))
-            footnotes += overlap_footnotes(other.scores)
+            notes = (*quick_footnotes(shown_times(other, "card")), *overlap_footnotes(other.scores))
+            footnotes += [f"{other.target}: {note}" for note in notes]
         if any(line.measured is None for line in lines):
             footnotes.append(f"{UNKNOWN} in all figures: not measured on that target")
         tables.append(make_table(f"{group.data}, by target", COLUMNS, lines, footnotes))

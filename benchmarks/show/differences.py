@@ -19,6 +19,7 @@ from qa.base.errors import OptionError
 from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, Resampled, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
+EXPORT = re.compile(r"-(?:onnx|tflite)-.*")
 Scores = dict[int | None, np.ndarray]
 """F1 (Q,) of every question in percent, by seed; None for a model without a seed in its name."""
 
@@ -69,19 +70,22 @@ def by_seed(f1: Mapping[str, np.ndarray]) -> dict[str, Scores]:
     return grouped
 
 
-def trainings(f1: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Return the part of a name before its seed, by the name without a seed: exports share their model's."""
-    return {split_seed(model)[0]: SEED.split(model)[0] for model in f1}
+def training_of(model: str) -> str:
+    """Return the name of what was trained: that of a model, and of its exports, without a seed."""
+    return EXPORT.sub("", split_seed(model)[0])
 
 
 def seed_deviation(f1: Mapping[str, np.ndarray]) -> tuple[float, int] | None:
     """Return the deviation of F1 between seeds, pooled over models, and its degrees of freedom.
 
-    Of a model and its exports the first counts. None when no model has several seeds.
+    Of a model and its exports, the first with most seeds counts. None when no model has several seeds.
     """
     models = by_seed(f1)
-    first = {training: name for name, training in reversed(trainings(f1).items())}
-    means = [np.array([f1.mean() for f1 in models[name].values()]) for name in first.values()]
+    trainings: dict[str, Scores] = {}
+    for name, seeds in models.items():
+        if len(seeds) > len(trainings.get(training_of(name), {})):
+            trainings[training_of(name)] = seeds
+    means = [np.array([f1.mean() for f1 in seeds.values()]) for seeds in trainings.values()]
     freedom = sum(len(values) - 1 for values in means)
     if freedom == 0:
         return None
@@ -97,7 +101,6 @@ def differences(
     A baseline without seeds is compared with every seed. Models that share no seed with it are left out.
     """
     models = by_seed(f1)
-    training = trainings(f1)
     base = models[baseline]
     deviation = seed_deviation(f1)
     found = []
@@ -107,7 +110,7 @@ def differences(
         if model == baseline or not changes or (names is not None and model not in names):
             continue
         means = [float(f1.mean()) for f1 in seeds.values()]
-        margin = 0.0 if training[model] == training[baseline] else None
+        margin = 0.0 if training_of(model) == training_of(baseline) else None
         if margin is None and deviation is not None:
             n_base = 1 if None in base else len(changes)  # one baseline is paired with every seed
             margin = t_quantile(deviation[1]) * deviation[0] * float(np.sqrt(1 / len(changes) + 1 / n_base))

@@ -10,7 +10,7 @@ from typing import Any
 
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
-from qa.base.text import on_one_line
+from qa.base.printable import on_one_line
 from qa.evaluation.bootstrap import Interval
 
 MOST_COLUMNS = 10  # of a table in Markdown, and on the page at first

@@ -22,7 +22,6 @@ from safetensors.torch import save
 from torch import Tensor, nn
 
 from distill.training.batches import to_tensors
-from distill.training.device import best_device
 from distill.training.objectives import supervised
 from qa.base.errors import OptionError
 from qa.base.files import write_whole
@@ -128,14 +127,10 @@ def measure_importance(model: QAModel, windows: Sequence[Window]) -> Importance:
     heads = [_InputSquares(p.attention_output, p.head_size) for p in parts]
     neurons = [_InputSquares(p.down, 1) for p in parts]
     model.eval()  # without dropout: the function that will be pruned
-    device = best_device()
-    model.to(device)
     try:
         for first in Progress(range(0, len(windows), BATCH), desc="importance", unit="batch"):
-            batch = to_tensors(windows[first : first + BATCH], device, model.encoder.max_length)
-            batch["n_labelled"] = torch.tensor(
-                1.0, device=device
-            )  # a sum: every window counts with its own gradient
+            batch = to_tensors(windows[first : first + BATCH], most=model.encoder.max_length)
+            batch["n_labelled"] = torch.tensor(1.0)  # a sum: every window counts with its own gradient
             supervised(model, batch, torch.arange(0).numpy())["loss"].backward()
             model.zero_grad(set_to_none=True)
             for counter in (*heads, *neurons):
@@ -143,5 +138,4 @@ def measure_importance(model: QAModel, windows: Sequence[Window]) -> Importance:
     finally:
         for counter in (*heads, *neurons):
             counter.handle.remove()
-        model.cpu()
     return Importance([c.total for c in heads], [c.total for c in neurons])

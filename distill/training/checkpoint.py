@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from distill.training.optimizers import MOMENTS
@@ -40,8 +40,7 @@ def save_checkpoint(
         moments = state[parameter]
         tensors |= {f"{key}.{name}": moments[key] for key in STATE_KEYS if key in moments}
     tensors = {name: tensor.cpu().contiguous() for name, tensor in tensors.items()}
-    metadata = {"step": str(step), "fingerprint": fingerprint}
-    write_whole(path, lambda partial: save_file(tensors, partial, metadata))  # without a copy in memory
+    write_whole(path, save(tensors, {"step": str(step), "fingerprint": fingerprint}))
 
 
 @torch.no_grad()

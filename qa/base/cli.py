@@ -13,8 +13,8 @@ from typing import Any
 
 from qa.base.errors import HALF_PAIR, OptionError, PocketQAError
 from qa.base.help import HELP, help_of
+from qa.base.printable import on_one_line
 from qa.base.quiet import quiet_libraries
-from qa.base.text import on_one_line
 
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130

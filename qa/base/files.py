@@ -20,26 +20,18 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def write_whole(
-    path: Path,
-    content: bytes | str | Callable[[Path], object],
-    check: Callable[[Path], object] | None = None,
-) -> None:
+def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object] | None = None) -> None:
     """Write a temporary file beside `path`, in folders that are made where there are none, then rename it.
 
-    Text is written as UTF-8; a function as `content` writes the file that it is given. `check` reads the
-    temporary file; when it raises, `path` stays as it was. OSError names `path`, or the folder that cannot be
-    made. No temporary file stays behind.
+    Text is written as UTF-8. `check` reads the temporary file; when it raises, `path` stays as it was.
+    OSError names `path`, or the folder that cannot be made. No temporary file stays behind.
     """
     partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
     path.parent.mkdir(parents=True, exist_ok=True)
     for stale in stale_temporaries(path, "partial"):
         stale.unlink(missing_ok=True)
     try:
-        if callable(content):
-            content(partial)
-        else:
-            partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
         if check is not None:
             check(partial)
         partial.replace(path)

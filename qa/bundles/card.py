@@ -5,7 +5,9 @@ model is known. The front matter is YAML (https://huggingface.co/docs/hub/model-
 written as JSON, which is valid YAML.
 """
 
+import html
 import json
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
 
-from qa.base.text import in_code, in_markdown, in_quotes
+from qa.base.printable import on_one_line
 from qa.bundles.manifest import (
     Ancestor,
     BundleReference,
@@ -76,7 +78,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
     )
     as_json = partial(json.dumps, ensure_ascii=False)
     templates.filters |= {"json": as_json, "reference": _reference, "short": _short, "title": _data_title}
-    templates.filters |= {"text": in_markdown, "quoted": in_quotes, "shell": shlex.quote}
+    templates.filters |= {"text": _in_markdown, "quoted": _in_quotes, "shell": shlex.quote}
     return templates.get_template("card.md.j2").render(
         name=name,
         manifest=manifest,
@@ -210,12 +212,27 @@ def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     ]
 
 
+def _in_markdown(text: object) -> str:
+    """Return a text on one line that adds no HTML, table cell, heading or code span to a Markdown file."""
+    return html.escape(on_one_line(str(text)).strip(), quote=False).replace("|", "\\|").replace("`", "'")
+
+
+def _in_code(text: str) -> str:
+    """Return a text to stand in a code span of Markdown, in a table too."""
+    return on_one_line(text).replace("|", "\\|").replace("`", "'")
+
+
+def _in_quotes(text: str) -> str:
+    """Return a text to stand in a string of Python or JavaScript, in quotation marks of either kind."""
+    return re.sub(r"""(["'\\])""", r"\\\1", on_one_line(text))
+
+
 def _reference(thing: FileReference | CheckpointReference | BundleReference) -> str:
     """Return name and hash of data, an encoder or a bundle; only the file name of a path (privacy)."""
     sha256 = thing.files.get("model.safetensors") if isinstance(thing, CheckpointReference) else thing.sha256
     path = Path(thing.name)
     name = path.name if path.is_absolute() or ".." in path.parts else str(path)
-    return f"`{in_code(name)}`" + (f" ({_short(sha256)})" if sha256 else "")
+    return f"`{_in_code(name)}`" + (f" ({_short(sha256)})" if sha256 else "")
 
 
 def _short(sha256: str) -> str:
@@ -240,7 +257,7 @@ def _origins(chain: Sequence[Ancestor]) -> Iterator[tuple[str, Origin | None]]:
             yield f"teacher {_reference(stage.teacher)}", None
     # The origin is not always the last: models that are averaged share one, and their stages follow.
     if not any(stage.encoder or stage.source for stage in chain):
-        yield f"what {in_markdown(chain[-1].name)} started from", None
+        yield f"what {_in_markdown(chain[-1].name)} started from", None
 
 
 def license_of(origins: Mapping[str, Origin | None]) -> str | None:

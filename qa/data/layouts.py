@@ -31,8 +31,10 @@ def flat_records(place: str, fields: Fields) -> Iterator[Record]:
     elif "_task_hash" in fields or ({"text", "spans"} <= fields.keys() and "context" not in fields):
         yield _prodigy(place, fields)
     elif fields.keys() != {"header"}:  # the first line of MRQA
-        names = {name: column_name(name) for name in fields}
-        yield Record(place, {low if low not in fields else name: fields[name] for name, low in names.items()})
+        names = {name: column_name(name) if column_name(name) not in fields else name for name in fields}
+        twice = [name for name, low in names.items() if list(names.values()).count(low) > 1]
+        fault = f"columns are one in lower case: {first_few(twice)}" if twice else ""
+        yield Record(place, {low: fields[name] for name, low in names.items()}, fault)
 
 
 def column_name(name: str) -> str:

@@ -18,6 +18,7 @@ from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import write_whole
 
 MOST_UNPACKED = 4_000_000_000  # bytes: a small file can unpack to any number
+UNPACKED_AT_ONCE = 1_000_000
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -58,12 +59,15 @@ def unpacked(path: Path) -> bytes:
     if raw[:2] != b"\x1f\x8b":
         return raw
     try:
-        content = gzip.GzipFile(fileobj=io.BytesIO(raw)).read(MOST_UNPACKED + 1)
+        content = io.BytesIO()
+        stream = gzip.GzipFile(fileobj=io.BytesIO(raw))
+        while content.tell() <= MOST_UNPACKED and (block := stream.read(UNPACKED_AT_ONCE)):
+            content.write(block)
     except (OSError, EOFError, zlib.error) as error:
         raise SquadFormatError(f"{path}: broken gzip ({error}); copy or download it again") from None
-    if len(content) > MOST_UNPACKED:
+    if content.tell() > MOST_UNPACKED:
         raise SquadFormatError(f"{path}: holds more than {MOST_UNPACKED / 1e9:.0f} GB; unpack and part it")
-    return content
+    return content.getvalue()
 
 
 def read_json(path: Path, kind: str = "SQuAD") -> Any:
@@ -80,8 +84,9 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
             json.dumps(root, ensure_ascii=False).encode()
         return root
     except UnicodeDecodeError:
-        what = "is a zip or Excel file; save it as CSV" if raw[:2] == b"PK" else "not UTF-8 text"
-        raise SquadFormatError(f"{path}: {what}; give a {kind} JSON file, plain or gzip") from None
+        if raw[:2] == b"PK":
+            raise SquadFormatError(f"{path}: is a zip or Excel file; save its table as CSV") from None
+        raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:
         raise SquadFormatError(
             f"{path}: not valid JSON at line {error.lineno}, column {error.colno} ({error.msg}); give a "

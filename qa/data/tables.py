@@ -51,7 +51,7 @@ def read_table(path: Path, text: str) -> Iterator[Record]:
         n_found = " or ".join(map(str, sorted(set(unfit.values()))))
         correct = ["quote those that contain"] if max(unfit.values()) > len(columns) else []
         if len(unfit) == len(rows) - 1 > 1 and n_found == str(len(columns) + 1):
-            correct = ["name the first column of the header before a"]
+            correct.append("or name the first column of the header before its")
         correct += ["an empty one, too, needs its"] if min(unfit.values()) < len(columns) else []
         raise SquadFormatError(
             f"{path}: line {lines}: expected {len(columns)} fields, found {n_found}; "

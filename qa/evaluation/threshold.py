@@ -22,7 +22,7 @@ from qa.base.errors import OptionError
 from qa.base.sampling import evenly
 from qa.bundles.bundle import HELD_OUT, Bundle
 from qa.bundles.manifest import FileReference, Tuning
-from qa.data.datasets import data_reference, resolve
+from qa.data.datasets import NAMED, data_reference, resolve
 from qa.data.metrics import gain_of_answering, has_answer
 from qa.data.squad import Example, read_squad, squad_json
 from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled, numbered
@@ -268,7 +268,7 @@ def questions_to_tune(file: Path, flag: str) -> Path:
 
     The name of a data set is refused: its dev part is there to score on.
     """
-    if not file.exists():
+    if str(file) in NAMED or not file.exists():
         raise OptionError(f"{flag} {file}: no such file; give questions to tune on")
     found = resolve(str(file), "dev")
     if why_not := too_few(read_squad(found)):
@@ -277,11 +277,10 @@ def questions_to_tune(file: Path, flag: str) -> Path:
 
 
 def tune_on_files(
-    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, files: Sequence[Path], flag: str
+    runtime: Runtime, tokenizer: Tokenizer, settings: QASettings, files: Sequence[Path]
 ) -> tuple[QASettings, Tuning | None]:
-    """Tune on the questions of files, as `tune` does. OptionError, which names `flag`, for too few."""
-    found = [questions_to_tune(file, flag) for file in files]
-    tuned, tuning = tune(runtime, tokenizer, settings, *(read_squad(file) for file in found))
+    """Tune on SQuAD files that `questions_to_tune` returned, as `tune` does."""
+    tuned, tuning = tune(runtime, tokenizer, settings, *map(read_squad, files))
     assert tuning is not None
-    data, *more_data = (msgspec.convert(data_reference(file), FileReference) for file in found)
+    data, *more_data = (msgspec.convert(data_reference(file), FileReference) for file in files)
     return tuned, msgspec.structs.replace(tuning, data=data, more_data=more_data)

@@ -97,19 +97,15 @@ class TorchRuntime:
             self._torch.set_num_threads(before)
 
 
-def load_runtime(
-    bundle: ModelFolder, threads: int | None = None, *, probe: bool = True, device: str = "cpu"
-) -> Runtime:
+def load_runtime(bundle: ModelFolder, threads: int | None = None, *, probe: bool = True) -> Runtime:
     """Load the model of a bundle and check the runtime with its probe.
 
-    `threads` defaults to all cores; `device` is for PyTorch bundles. Raises ProbeError when the runtime
-    computes this model wrongly. BundleError when the probe does not cover a length of the model, or when the
-    windows are longer than the positions of a PyTorch model.
+    `threads` defaults to all cores. Raises ProbeError when the runtime computes this model wrongly.
+    BundleError when the probe does not cover a length of the model, or when the windows are longer than the
+    positions of a PyTorch model.
     """
     format = FORMATS[bundle.format]
-    runtime: Runtime = format.runtime_class()(
-        bundle.weights, threads or available_cores(), *([] if format.exported else [device])
-    )
+    runtime: Runtime = format.runtime_class()(bundle.weights, threads or available_cores())
     if isinstance(runtime, TorchRuntime):
         length = bundle.settings.max_length
         n_positions = runtime.model.encoder.max_length

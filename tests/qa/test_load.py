@@ -195,8 +195,15 @@ WITHOUT_TORCH = """
 import sys
 for package in ("torch", "safetensors", "onnx", "onnxruntime", "accelerate", "litert_torch"):
     sys.modules[package] = None
+import importlib, pkgutil
 import qa
 from qa.base.errors import PocketQAError
+for folder in ("data", "text", "bundles", "runtime", "evaluation"):
+    package = importlib.import_module(f"qa.{folder}")
+    for module in pkgutil.walk_packages(package.__path__, f"qa.{folder}."):
+        importlib.import_module(module.name) if not module.name.endswith("__main__") else None
+for name in ("reader", "ask", "answer_formats", "documents", "evaluate"):
+    importlib.import_module(f"qa.{name}")
 print(qa.load().answer("Who stayed in orbit?", "Michael Collins stayed in orbit around it.").text)
 for name in sys.argv[1:]:
     try:

@@ -51,12 +51,14 @@ def test_a_copy_is_held_out_with_its_original_and_words_decide():
     assert held_out_contexts([*examples, *shouted]) == held_out | of_shouted
 
 
-def test_of_20_titles_articles_are_held_out_whole():
-    examples = [replace(e, title=f"manual {int(e.context.split()[1]) % 40}") for e in examples_on([10] * 200)]
+def test_of_50_titles_articles_are_held_out_whole():
+    examples = [replace(e, title=f"manual {int(e.context.split()[1]) % 50}") for e in examples_on([10] * 200)]
     held_out = held_out_contexts(examples)
     titles = [{e.title for e in examples if (e.context in held_out) == is_held} for is_held in (True, False)]
     assert titles[0].isdisjoint(titles[1])
     assert len(titles[0]) >= 10
+    few = [replace(e, title=f"manual {int(e.context.split()[1]) % 49}") for e in examples]
+    assert held_out_contexts(few) == held_out_contexts(examples_on([10] * 200))
 
 
 def test_no_text_is_in_both_files_and_no_question_is_lost(tmp_path, capsys):

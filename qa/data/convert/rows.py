@@ -79,7 +79,7 @@ def convert(
     With `repair`, answers that are not at their answer_start move to where they certainly are. `to_score`
     takes the first place of an answer that is not at its start: a score needs none.
     """
-    asked = _merged([_asked(record) for record in records])
+    asked = [_asked(record) for record in records]
     without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
     if without and not any(set(ANSWERS) & record.fields.keys() for record in records):
         seen = first_few(sorted({str(name) for record in records for name in record.fields}), most=20)
@@ -89,7 +89,7 @@ def convert(
         )
     given = [(one.context, text, start) for one in asked for text, start in one.answers if start is not None]
     counting = common_counting(given)
-    examples: list[Example] = []
+    placed_rows: list[tuple[_Asked, Example]] = []
     seen_ids: set[str] = set()
     for one in asked:
         moved: list[str] = []
@@ -110,27 +110,29 @@ def convert(
             continue
         seen_ids.add(one.id)
         report.repaired.update(moved)
-        report.converted[one.kind] += 1
-        examples.append(_example(one, placed))
-    return grouped(examples)
+        placed_rows.append((one, _example(one, placed)))
+    return grouped(_merged(placed_rows, Path(file), report))
 
 
-def _merged(asked: list[_Asked]) -> list[_Asked]:
+def _merged(placed: list[tuple[_Asked, Example]], file: Path, report: Report) -> list[Example]:
     """Return the questions, of which rows without an id that repeat question and context are one.
 
-    It has the answers of all of these rows. Where they disagree whether there is one, all are faulty.
+    It has the answers of all of these rows. Where they disagree whether there is one, all are left out.
     """
-    rows: dict[tuple[str, str] | int, list[_Asked]] = {}
-    for number, one in enumerate(asked):
-        stands_alone = one.fault or one.record.squad or not is_empty(one.record.fields.get("id"))
-        rows.setdefault(number if stands_alone else (one.question, one.context), []).append(one)
+    rows: dict[tuple[str, str] | str, list[tuple[_Asked, Example]]] = {}
+    for one, example in placed:
+        stands_alone = one.record.squad or not is_empty(one.record.fields.get("id"))
+        rows.setdefault(one.id if stands_alone else (one.question, one.context), []).append((one, example))
     merged = []
     for same in rows.values():
-        if len({bool(one.answers) for one in same}) > 1:
-            merged += [replace(one, fault=Unusable(DISAGREE)) for one in same]
-        else:
-            answers = dict.fromkeys(answer for one in same for answer in one.answers)
-            merged.append(replace(same[0], answers=tuple(answers)))
+        asked, example = same[0]
+        if len({(bool(other.answers), other.unlabelled) for _, other in same}) > 1:
+            for one, _ in same:
+                report.drop(file, one.record.place, one.id, DISAGREE)
+            continue
+        report.converted[asked.kind] += 1
+        answers = dict.fromkeys(answer for _, other in same for answer in other.answers)
+        merged.append(replace(example, answers=tuple(answers)))
     return merged
 
 

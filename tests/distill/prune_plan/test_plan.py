@@ -82,6 +82,9 @@ def test_a_model_of_fixed_lengths_has_a_graph_for_each(make_bundle):
         model.head.fixed_lengths = fixed
         bytes_of[fixed] = file_bytes(model, "int8", "int8")
     assert bytes_of[True] - bytes_of[False] == 3 * (9_000 + 6_000 * len(model.encoder.layers))
+    model.encoder.model.pair_bytes = 8
+    pairs = 128**2 + 192**2 + 256**2 + 384**2
+    assert file_bytes(model, "int8", "int8") - bytes_of[True] == pytest.approx(8 * pairs)
 
 
 def test_units_cost_what_their_removal_saves(make_bundle):

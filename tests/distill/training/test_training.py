@@ -94,7 +94,7 @@ def test_learning_rate_rises_then_falls_to_zero():
     [
         (768, {}, True),
         (384, {}, False),
-        (768, {"learning_rate": 1e-4}, False),
+        (768, {"learning_rate": 5e-5}, False),
         (768, {"freeze_encoder": True}, False),
         (768, {"lora_rank": 8}, False),
     ],

@@ -190,7 +190,7 @@ def test_settings_of_zero_are_shown(seal):
 
 def test_names_and_settings_of_strangers_are_text(seal):
     config = {"student": "\n\n## Licence\n\nMIT `x` | y"}
-    stage = {"name": "<img src=x>", "sha256": "3" * 64, "stage": "finetune", "config": config}
+    stage = {"name": "<img src=x>", "sha256": "3" * 64, "stage": "<img>", "config": config}
     text = card_of(
         seal(name="my model's", ancestors=[stage | {"config": {"recipe": config["student"]}}])
     ).text

@@ -1,7 +1,6 @@
 """Pruning: what is least important goes first, physically; zeros stay zero; parents stay as they are."""
 
 import gc
-import re
 import weakref
 import zlib
 from dataclasses import replace
@@ -171,15 +170,11 @@ METHOD_FLAGS = {
 
 
 @pytest.mark.parametrize("method", ["structured", "magnitude"])
-def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(
-    make_bundle, small_squad, tmp_path, method, capsys
-):
+def test_stage_makes_a_pruned_bundle_beside_its_untouched_parent(make_bundle, small_squad, tmp_path, method):
     parent = open_bundle(make_bundle())
     given = {"data": str(small_squad), "epochs": 2, "batch_size": 8, **METHOD_FLAGS[method]}
     config = PruneOptions(model=parent.path, out=tmp_path / "p", method=method, **given)
     bundle = prune(config)
-    printed = capsys.readouterr().out
-    assert re.search(r"weights in fp32: \S+ MB \(\S+ compressed\) -> \S+ MB \(\S+ compressed\)", printed)
     assert open_bundle(parent.path).sha256 == parent.sha256 == bundle.manifest.parent.sha256
     before = parent.manifest.parameters.total
     after = bundle.manifest.parameters.total

@@ -130,7 +130,7 @@ def test_the_table_and_the_results_of_a_run_with_a_failing_case(config, monkeypa
     assert stop.value.code == 1
     shown = capsys.readouterr().out
     line = next(line for line in shown.splitlines() if line.startswith("fine-tune"))
-    assert line.split()[-4:] == ["0", "24.5", "2.75x", "760"], "the mean of 25 / 10 and 24 / 8"
+    assert line.split()[-4:] == ["0", "24.5", "2.72x", "760"], "24.5 over 9"
     assert "batch's longest  transformers " in line
     assert "distil failed: no memory" in shown
     theirs, ours = read_results(tmp_path / "rows.jsonl")

@@ -289,7 +289,7 @@ def test_windows_that_take_all_positions_are_not_padded_beyond_them(make_bundle,
 
 def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
     """A random model in int8 keeps fewer than 99 % of its best spans."""
-    parent, bundle = exported("bert", "int8")
+    parent, bundle = exported("pruned", "int8")
     parity = bundle.manifest.parity
     assert parity.equal_spans_wanted == UNTRAINED_SPANS["int8"] <= parity.equal_spans < 0.99
     config = OnnxOptions(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)

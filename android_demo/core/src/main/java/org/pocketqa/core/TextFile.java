@@ -46,7 +46,7 @@ public final class TextFile {
             throw new TextFileException("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
         }
         if (HTML_START.matcher(text).lookingAt()) {
-            throw new TextFileException("The file is a web page. Open it in a browser, and share its text from there.");
+            throw new TextFileException("The file is a web page, whose text a browser can share. Save it as plain text in UTF-8.");
         }
         return text;
     }

@@ -30,7 +30,7 @@ HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
-UNFINISHED_TAG = re.compile(r"<[a-z/!?][^>]*\Z", re.IGNORECASE)
+TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 HIDDEN = ("noscript", "script", "style", "template", "title")
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
@@ -171,7 +171,8 @@ def _document(source: str, raw: bytes) -> Document:
         raise OptionError(f"{source}: has zero bytes, so it is no plain text; convert it to UTF-8")
     if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText(is_xhtml=XHTML_START.match(text) is not None)
-        page.feed(UNFINISHED_TAG.sub("", text))
+        end = text.rfind(">") + 1
+        page.feed(text[:end] + TAG_START.split(text[end:], maxsplit=1)[0])  # an unfinished tag is no text
         page.close()
         text = "".join(page.parts)
     return Document(source, text)
@@ -180,9 +181,10 @@ def _document(source: str, raw: bytes) -> Document:
 class _HTMLText(HTMLParser):
     """Text of a page without tags, with each word on the line that it has in the file.
 
-    Reads titles, comments and <![ as browsers do, which Python before 3.14 does not.
+    Reads titles, comments and <![ as browsers do, which not every version of Python does.
     """
 
+    # Final in typeshed only: Python's documentation does not name it.
     CDATA_CONTENT_ELEMENTS = (*HTMLParser.CDATA_CONTENT_ELEMENTS, "title")  # type: ignore[misc]
 
     def __init__(self, is_xhtml: bool) -> None:

@@ -8,6 +8,8 @@ INFINITY = float("inf")
 AUTO = "auto"
 PRECISIONS = (AUTO, "bf16", "fp32")
 OPTIMIZERS = ("adamw", "adafactor")
+BASE_WIDTH = 768  # of BERT-base
+HIGH_RATE = 5e-5  # of Preite (2020)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,17 @@ class TrainingOptions:
         check_option(not both, "--lora-rank", self.lora_rank, "0 with --freeze-encoder")
         check_choice("--precision", self.precision, PRECISIONS)
         check_choice("--optimizer", self.optimizer, OPTIMIZERS)
+
+
+def high_rate(width: int, options: TrainingOptions) -> str | None:
+    """Say in words that the learning rate is high for training an encoder of this width whole; else None."""
+    trains_all = not options.freeze_encoder and not options.lora_rank
+    if not trains_all or width < BASE_WIDTH or options.learning_rate <= HIGH_RATE:
+        return None
+    return (
+        f"--learning-rate {options.learning_rate:g} is high for an encoder of width {width}; Preite (2020) "
+        "trains BERT-base at 3e-5 to 5e-5"
+    )
 
 
 @dataclass(frozen=True)

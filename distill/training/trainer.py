@@ -28,7 +28,7 @@ from distill.training.batches import bucketed_batches, to_tensors
 from distill.training.checkpoint import CHECKPOINT, checkpoint_bytes, load_checkpoint, save_checkpoint
 from distill.training.lora import add_lora, merge_lora
 from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
-from distill.training.options import TrainingOptions
+from distill.training.options import TrainingOptions, high_rate
 from distill.training.precision import resolve_precision
 from distill.training.process import freed_memory_kept
 from qa.base.errors import OptionError
@@ -48,8 +48,6 @@ LossFunction = Callable[[nn.Module, dict[str, Tensor], np.ndarray], dict[str, Te
 AfterStep = Callable[[int, int], None]
 # Raise it when the same options lead to other weights: checkpoints of before are then not continued.
 GRADIENT_VERSION = 2
-BASE_WIDTH = 768  # of BERT-base
-HIGH_RATE = 5e-5  # of Preite (2020)
 
 
 def make_accelerator(precision: str) -> Accelerator:
@@ -71,17 +69,6 @@ def learning_rate_at(step: int, n_steps: int, options: TrainingOptions) -> float
     if step < n_warmup:
         return options.learning_rate * (step + 1) / n_warmup
     return options.learning_rate * (n_steps - step) / (n_steps - n_warmup)
-
-
-def high_rate(width: int, options: TrainingOptions) -> str | None:
-    """Say in words that the learning rate is high for training an encoder of this width whole; else None."""
-    trains_all = not options.freeze_encoder and not options.lora_rank
-    if not trains_all or width < BASE_WIDTH or options.learning_rate <= HIGH_RATE:
-        return None
-    return (
-        f"--learning-rate {options.learning_rate:g} is high for an encoder of width {width}; Preite (2020) "
-        "trains BERT-base at 3e-5 to 5e-5"
-    )
 
 
 class Trainer:

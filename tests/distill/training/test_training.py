@@ -23,9 +23,9 @@ from distill.train_on_teacher import distil
 from distill.training.batches import to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
-from distill.training.options import TrainingOptions
+from distill.training.options import TrainingOptions, high_rate
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
-from distill.training.trainer import Trainer, high_rate, learning_rate_at, make_accelerator
+from distill.training.trainer import Trainer, learning_rate_at, make_accelerator
 from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.data.squad import read_squad

@@ -63,6 +63,8 @@ WRONG = [
     ("distill.run --student-layers 0", "--student-layers must be at least 1, got 0"),
     ("distill.run --student-layers 2 --target-mb 9", "combined with --keep-... or --target-mb"),
     ("distill.run --student-encoder qanet --freeze-encoder", "combined with --student-encoder qanet"),
+    ("distill.run --freeze-encoder", "--hidden-weight must be 0 with --freeze-encoder, got 10"),
+    ("distill.finetune --out o --head bidaf --activation gelu_tanh", "combined with --head bidaf"),
     ("distill.finetune --out o --head bidaf --freeze-encoder", "cannot be combined with --head bidaf"),
     ("distill.run --target-mb 9 --keep-ffn 0.5", "--keep-ffn cannot be combined with --target-mb"),
     ("distill.run --target-mb 12", "--target-mb must be at least 13.77, the size of the model"),

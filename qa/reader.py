@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from qa.evaluation.predict import predict
 from qa.runtime.isolated import IsolatedRuntime
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Candidate, Prediction
-from qa.text.features import Passage, Window, make_windows
+from qa.text.features import Passage, Window, each_window
 from qa.text.preselection import preselect
 from qa.text.settings import DEFAULT_MODE, Mode, QASettings
 
@@ -139,15 +139,16 @@ class Reader:
         # One question after the other is asked about the same texts: they are tokenized once.
         before = self._passages
         kept = {e.context: before[e.context] for e in examples if e.context in before}
-        windows = make_windows(examples, self.tokenizer, self.settings, progress=progress, passages=kept)
+        all_windows = each_window(examples, self.tokenizer, self.settings, progress=progress, passages=kept)
+        n_in_text = [0] * len(asked)
+        counted = _counted(all_windows, numbers, n_in_text)
+        windows = list(counted) if read_all else preselect(counted, self.settings, numbers)
         self._passages = kept if len(asked) == 1 else {}
-        n_in_text = _count(windows, numbers, len(asked))
         tokens = self.tokenizer.encode_batch_fast(
             [question for question, _ in asked], add_special_tokens=False
         )
-        if not read_all:
-            windows = preselect(windows, self.settings, numbers)
         windows = [_in_passage(window, *places[window.example]) for window in windows]
+        n_read = Counter(window.example for window in windows)
         tokenized = time.perf_counter()
         # LiteRT's interpreter and the pipe to an isolated process allow one call at a time.
         with self._computing:
@@ -163,7 +164,7 @@ class Reader:
         return Reading(
             answers,
             [prediction.null_score for prediction in predictions],
-            _count(windows, range(len(asked)), len(asked)),
+            [n_read[number] for number in range(len(asked))],
             n_in_text,
             [len(question.ids) for question in tokens],
             tokenize_ms=1e3 * (tokenized - began),
@@ -172,9 +173,11 @@ class Reader:
         )
 
 
-def _count(windows: Iterable[Window], numbers: Sequence[int], n_questions: int) -> list[int]:
-    counted = Counter(numbers[window.example] for window in windows)
-    return [counted[number] for number in range(n_questions)]
+def _counted(windows: Iterable[Window], numbers: Sequence[int], counts: list[int]) -> Iterator[Window]:
+    """Yield the windows and count those of each question."""
+    for window in windows:
+        counts[numbers[window.example]] += 1
+        yield window
 
 
 def _in_passage(window: Window, number: int, begin: int) -> Window:

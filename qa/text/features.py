@@ -6,7 +6,7 @@ writes <s> question </s></s> part of the context </s>. Passages are tokenized on
 they have.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -115,6 +115,21 @@ def make_windows(
 ) -> list[Window]:
     """Return all windows of all examples, in order, about 2 KB each: 160 MB for SQuAD 1.1 train.
 
+    The arguments are those of `each_window`.
+    """
+    return list(each_window(examples, tokenizer, settings, progress=progress, passages=passages))
+
+
+def each_window(
+    examples: Sequence[Example],
+    tokenizer: Tokenizer,
+    settings: QASettings,
+    *,
+    progress: bool = False,
+    passages: dict[str, Passage] | None = None,
+) -> Iterator[Window]:
+    """Yield the windows of all examples, in order, so that who chooses among them need not hold them all.
+
     The tokenizer must neither pad nor truncate (`qa.text.tokenization` loads it so). `passages` are contexts
     that are tokenized already; those that it lacks are added.
     """
@@ -122,14 +137,12 @@ def make_windows(
     contexts = list(dict.fromkeys(e.context for e in examples if e.context not in passages))
     passages |= zip(contexts, tokenize_passages(contexts, tokenizer, progress), strict=True)
     sep_id = token_id(tokenizer, special_tokens(tokenizer).sep)
-    windows: list[Window] = []
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]
         questions = tokenizer.encode_batch_fast([e.question for e in part], add_special_tokens=False)
         for number, (example, question) in enumerate(zip(part, questions, strict=True), start=first):
             head = question_head(question.ids, tokenizer, settings.max_question_length)
-            windows += _example_windows(number, example, head, passages[example.context], sep_id, settings)
-    return windows
+            yield from _example_windows(number, example, head, passages[example.context], sep_id, settings)
 
 
 def question_head(question: list[int], tokenizer: Tokenizer, max_length: int) -> list[int]:

@@ -6,7 +6,7 @@ is no normalization by length (b = 0). android_demo's Preselection.java chooses 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qa.data.squad import Example
-from qa.text.features import Window, make_windows, max_contexts
+from qa.text.features import Window, each_window, max_contexts
 from qa.text.settings import QASettings
 
 MOST_WINDOWS = 16
@@ -24,7 +24,7 @@ K1 = 1.2
 
 
 def preselect(
-    windows: Sequence[Window], settings: QASettings, questions: Sequence[int] | None = None
+    windows: Iterable[Window], settings: QASettings, questions: Sequence[int] | None = None
 ) -> list[Window]:
     """Return the windows to read, in order: all of a question's windows, or the best MOST_WINDOWS.
 
@@ -40,7 +40,7 @@ def preselect(
 
 def windows_to_read(examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
     """Return the windows of the examples that `ask`, the app and the page read, in order."""
-    return preselect(make_windows(examples, tokenizer, settings), settings)
+    return preselect(each_window(examples, tokenizer, settings), settings)
 
 
 def _best_of_question(windows: list[Window], settings: QASettings) -> list[Window]:

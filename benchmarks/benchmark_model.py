@@ -16,7 +16,7 @@ from benchmarks.measure.run import now
 from benchmarks.phone import PhoneOptions
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import BENCHMARK_MODEL, PHONE, AnyResult, Machine, PhoneLatency, Runtime
-from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.tables import show
 from benchmarks.show.views import view_tables
 from export.android.push_to_phone import Phone, Refused, choose_device, run_adb

@@ -15,9 +15,9 @@ import tyro
 
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
+from benchmarks.show.collecting import collect
 from benchmarks.show.differences import difference_table, split_seed
 from benchmarks.show.footnotes import overlap_footnotes
-from benchmarks.show.groups import collect
 from benchmarks.show.tables import as_text
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command

@@ -28,7 +28,8 @@ from benchmarks.resolve import (
 from benchmarks.results.files import EXIT_SOME_FAILED, exit_if_failed, sound_results
 from benchmarks.results.rows import CUDA, HERE, AnyResult
 from benchmarks.show.baseline import add_intervals, set_baseline
-from benchmarks.show.groups import Group, collect, newest_order
+from benchmarks.show.collecting import collect, newest_order
+from benchmarks.show.groups import Group
 from benchmarks.show.questions import read_kept
 from benchmarks.show.report import Page, write_report
 from benchmarks.show.tables import as_text

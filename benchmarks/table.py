@@ -21,7 +21,7 @@ import tyro
 
 from benchmarks.results.files import results_of
 from benchmarks.results.rows import Data
-from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.model_plots import write_latency_plot, write_reliability
 from benchmarks.show.tables import check_markers, show
 from benchmarks.show.views import VIEWS, view_tables

@@ -13,8 +13,8 @@ from places import ROOT
 from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy, Latency
 from benchmarks.show.categories import category_tables
+from benchmarks.show.collecting import collect
 from benchmarks.show.differences import split_seed
-from benchmarks.show.groups import collect
 from benchmarks.show.tables import MOST_COLUMNS
 from benchmarks.table import TableOptions
 from benchmarks.table import print_tables as write_table

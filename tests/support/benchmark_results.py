@@ -11,7 +11,7 @@ from benchmarks.results.rows import (
     Runtime,
     TargetAccuracy,
 )
-from benchmarks.show.groups import collect
+from benchmarks.show.collecting import collect
 from benchmarks.show.views import view_tables
 
 TORCH = Runtime("torch", "2.13.0+cpu")

@@ -12,7 +12,7 @@ from benchmarks.measure.models import find_models
 from benchmarks.measure_and_show import measure as compare
 from benchmarks.options import CompareOptions
 from benchmarks.results.files import read_results, sound_results
-from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.report import Page, write_report
 from benchmarks.show.tables import as_markdown, as_text
 from benchmarks.show.views import VIEWS, view_tables

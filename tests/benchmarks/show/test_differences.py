@@ -12,6 +12,7 @@ from benchmarks.measure.accuracy import answers_path, category_scores, save_answ
 from benchmarks.results.files import append_result, read_results
 from benchmarks.results.rows import CUDA, Data
 from benchmarks.show.categories import category_tables
+from benchmarks.show.collecting import collect
 from benchmarks.show.differences import (
     Difference,
     difference_table,
@@ -19,7 +20,6 @@ from benchmarks.show.differences import (
     seed_deviation,
     split_seed,
 )
-from benchmarks.show.groups import collect
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.data.squad import Answer, Example, read_squad

@@ -7,7 +7,7 @@ from benchmark_results import EXPORT, scored
 from places import ROOT
 
 from benchmarks.results.files import sound_results
-from benchmarks.show.groups import collect
+from benchmarks.show.collecting import collect
 from benchmarks.show.headline import best_entry, few_questions, headline, reference_for, which_to_ship
 from benchmarks.show.report import Page
 

@@ -4,7 +4,7 @@ import pytest
 from benchmark_results import export, on_target, scored, timed, toolchain
 
 from benchmarks.results.rows import Accuracy
-from benchmarks.show.groups import collect
+from benchmarks.show.collecting import collect
 from benchmarks.show.headline import best_entry, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.report import Page

@@ -21,7 +21,7 @@ from benchmark_results import (
 )
 from msgspec.structs import replace
 
-from benchmarks.show.groups import collect
+from benchmarks.show.collecting import collect
 from benchmarks.show.headline import best_entry, headline
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.plots import COLOURS, Point, Scatter, colours_of, scatter_svg, short

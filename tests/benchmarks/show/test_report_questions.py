@@ -8,7 +8,7 @@ from report_material import ANSWERS, INT8, STUDENT, TEACHER, write_material
 
 from benchmarks.measure.accuracy import answers_path, save_answers
 from benchmarks.show import questions
-from benchmarks.show.groups import collect
+from benchmarks.show.collecting import collect
 from benchmarks.show.headline import best_entry
 from benchmarks.show.questions import chosen_three, read_kept, regressions
 from benchmarks.show.report import Page, other_baselines

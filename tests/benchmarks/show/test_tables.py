@@ -33,8 +33,9 @@ from benchmark_results import (
 
 from benchmarks.results.files import append_result
 from benchmarks.results.rows import Data, Latency, Machine, Runtime, TrainingSpeed
+from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.columns import EVERYDAY_F1
-from benchmarks.show.groups import EVERYDAY_DATA, collect, newest_order
+from benchmarks.show.groups import EVERYDAY_DATA
 from benchmarks.show.headline import headline
 from benchmarks.show.report import Page
 from benchmarks.show.tables import (

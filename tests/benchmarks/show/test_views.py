@@ -23,7 +23,7 @@ from benchmark_results import (
 )
 
 from benchmarks.results.rows import Data, Machine, Runtime
-from benchmarks.show.groups import collect, newest_order
+from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.phone_views import newest_on_phone
 from benchmarks.show.report import Page
 from benchmarks.show.tables import UNKNOWN

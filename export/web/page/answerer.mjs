@@ -6,6 +6,8 @@ import { smallestThatFits } from "./probe.mjs";
 import { Tokens } from "./tokenizer.mjs";
 import { makeWindows } from "./windows.mjs";
 
+export { ProbeError } from "./probe.mjs";
+
 /** Runs windows in the smallest signature that fits. */
 class WindowRunner {
   /** `compute(signature, ids, mask, types)` returns, or promises, {startLogits, endLogits} of signature.length each. */

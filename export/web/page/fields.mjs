@@ -8,7 +8,9 @@ const UNSHOWABLE =
   /[\0-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u;
 
 /** Fault in a model file, in words for its user. */
-export class ModelFileError extends Error {}
+export class ModelFileError extends Error {
+  name = "ModelFileError";
+}
 
 /** Return the error for a value that is not what it must be. */
 export function wrong(where, wanted, value) {

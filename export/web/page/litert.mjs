@@ -15,7 +15,7 @@ let loading;
 function runtime() {
   loading ??= loadLiteRt(new URL("./litert/wasm/", import.meta.url).href, OPTIONS).catch((error) => {
     loading = undefined;
-    throw new Error(`The runtime could not be loaded (${error.message ?? error}). Load the page again.`);
+    throw new Error(`The runtime could not be loaded (${error.message ?? "a file did not arrive"}). Check the connection, and load the page again.`);
   });
   return loading;
 }

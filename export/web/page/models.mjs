@@ -33,7 +33,7 @@ export class ModelShelf {
       await this.#say("Loading and compiling in this browser…");
       // Not at the top: without import maps, which LiteRT.js needs, the page could not even say what is wrong.
       const { compile } = await import("./litert.mjs").catch((error) => {
-        throw new Error(`The runtime could not be loaded (${error.message ?? error}). Load the page again.`);
+        throw new Error(`The runtime could not be loaded (${error.message}). Check the connection, and load the page again.`);
       });
       const { compute, close } = await compile(model.model, model.signatures);
       const answerer = new QuestionAnswerer(model, compute);

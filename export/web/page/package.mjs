@@ -6,6 +6,8 @@ import { Probe, TOLERANCES } from "./probe.mjs";
 import { WordPieceTokenizer } from "./tokenizer.mjs";
 import { ZipTail } from "./zip.mjs";
 
+export { ModelFileError } from "./fields.mjs";
+
 const FORMAT = 2;
 export const INPUTS = ["input_ids", "attention_mask", "token_type_ids"];
 export const OUTPUTS = ["start_logits", "end_logits"];

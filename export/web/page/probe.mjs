@@ -6,7 +6,9 @@ import { Fields, ModelFileError, wrong } from "./fields.mjs";
 export const TOLERANCES = { fp32: 0.0001, fp16: 0.01, int8: 0.25, "int8-weights": 0.15, int4: 0.8 };
 
 /** The runtime computes a model wrongly; it must not answer. */
-export class ProbeError extends Error {}
+export class ProbeError extends Error {
+  name = "ProbeError";
+}
 
 /** Return the shortest signature, of ascending ones, that fits a window of `n` tokens. */
 export function smallestThatFits(n, signatures) {

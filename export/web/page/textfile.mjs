@@ -33,8 +33,9 @@ export function isHtml(name, text) {
 /** Return the body of a page: in XHTML, a tag such as <title/> is closed. What is called XHTML and is none is read as HTML. */
 function bodyOf(html) {
   const parser = new DOMParser();
-  const { body } = XHTML_START.test(html) ? parser.parseFromString(html, "application/xhtml+xml") : {};
-  return body && !body.querySelector("parsererror") ? body : parser.parseFromString(html, "text/html").body;
+  const parsed = XHTML_START.test(html) ? parser.parseFromString(html, "application/xhtml+xml") : null;
+  const isWhole = parsed?.body && !parsed.querySelector("parsererror"); // an error may stand before <head>, the body be cut there
+  return (isWhole ? parsed : parser.parseFromString(html, "text/html")).body;
 }
 
 /** Return the text of an HTML page, a line for each block. Nothing of the page runs or is loaded. */

@@ -9,6 +9,7 @@ from export.tflite.file import TFLiteFile
 from qa.base.errors import ParityError
 from qa.bundles.bundle import Bundle
 from qa.bundles.manifest import QAT
+from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
 
 
@@ -24,8 +25,9 @@ def check_integers(
     if parent.manifest.qat != QAT(precision=precision):
         return
     linears, trained_words, other_tables = trained_integers(QAModel.from_pretrained(parent.path), precision)
-    if isinstance(words, IntegerRows) and trained_words is not None:
-        n_changed = int((words.integers(words.get_buffer("table")) != trained_words).any(1).sum())
+    rows = words if isinstance(words, IntegerRows) and words.bits == PRECISIONS[precision].bits else None
+    if rows is not None and trained_words is not None:  # else --embeddings gave them another form
+        n_changed = int((rows.integers(rows.get_buffer("table")) != trained_words).any(1).sum())
         if n_changed:
             raise ParityError(
                 f"{parent.path} was trained for {precision}, but {n_changed:,} rows of its embedding table "

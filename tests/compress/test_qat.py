@@ -251,6 +251,16 @@ def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
     assert all(parameter.isfinite().all() for parameter in model.parameters())
 
 
+def test_a_channel_that_a_norm_all_but_removes_is_rounded_too(model, windows):
+    norm = model.encoder.layers[0].attention.output.LayerNorm
+    with torch.no_grad():
+        norm.weight[3], norm.bias[3] = 1e-4, 0.7
+    reference = copy_of(model)
+    quantizer = FakeQuantizer(model, "int8", norms_before(model))
+    round_with_feedback(model, quantizer, reference, windows[:2])
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+
+
 def options_of(make_bundle, small_squad, folder):
     return QATOptions(
         model=make_bundle(),
@@ -280,9 +290,9 @@ def trained(make_bundle, small_squad, tmp_path_factory):
     )
 
 
-def to_tflite(bundle, out, quantize):
-    least = UNTRAINED_SPANS.get(quantize)
-    return export(TFLiteOptions(bundle.path, out, quantize=quantize, lengths=(128,), min_equal_spans=least))
+def to_tflite(bundle, out, quantize, **options):
+    options |= {"lengths": (128,), "min_equal_spans": UNTRAINED_SPANS.get(quantize)}
+    return export(TFLiteOptions(bundle.path, out, quantize=quantize, **options))
 
 
 @pytest.mark.parametrize(("precision", "other"), quick(("int4", "int8"), rest=[("int8", "fp16")]))
@@ -309,6 +319,12 @@ def test_the_export_stores_the_integers_that_were_trained(make_bundle, trained, 
 def int8_of(bundle):
     linears, words, others = trained_integers(QAModel.from_pretrained(bundle.path), "int8")
     return [*linears, words, *others]
+
+
+@pytest.mark.system
+def test_an_export_may_give_the_embedding_table_another_form(trained, tmp_path):
+    exported = to_tflite(trained("int4"), tmp_path / "tflite", "int4", embeddings="int8")
+    assert exported.weights.stat().st_size > 0
 
 
 @pytest.mark.system
@@ -390,5 +406,7 @@ def test_what_cannot_be_is_said_first(config, make_bundle, make_whole_bundle):
             replace(config, **change)
     with pytest.raises(UnsupportedExport, match="its layers share their weights"):
         train(replace(config, model=make_bundle("albert", "linear")))
+    with pytest.raises(UnsupportedExport, match="tables of characters"):
+        train(replace(config, model=make_whole_bundle("qanet").path))
     with pytest.raises(UnsupportedExport, match="TFLite cannot express a bidaf model"):
         train(replace(config, model=make_whole_bundle("bidaf").path))

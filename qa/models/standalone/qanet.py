@@ -198,5 +198,6 @@ ENTRY = EncoderType(
     parts=None,
     mask=plain_mask,
     unprunable="its blocks are small already, and run three times",
+    no_qat="a TFLite file also rounds its tables of characters and positions",
     output=QANetOutput,
 )

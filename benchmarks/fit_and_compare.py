@@ -25,6 +25,7 @@ from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import open_model
+from qa.bundles.manifest import is_notable
 from qa.bundles.next_export import can_train_rounded, export_format
 from qa.bundles.trained_on import overlap_line
 from qa.data.convert.report import Report, check_converted, write
@@ -175,7 +176,7 @@ def verdict(points: Interval, overlap: float | None, kept: str) -> str:
     measured = (
         f"{points.mean:+.1f} points of F1 ({LEVEL:.0%} interval {points.low:+.1f} to {points.high:+.1f})"
     )
-    if overlap:
+    if is_notable(overlap):
         return f"no file is recommended: the new one differs by {measured}, but {overlap_line(overlap)}"
     if points.low > 0:
         return f"the new file is better by {measured}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
+from qa.bundles.manifest import is_notable
 from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, resolve
 from qa.data.squad import Example, read_squad
@@ -15,8 +16,6 @@ from qa.evaluation.threshold import hold_out, read_held_out, too_few
 from qa.text.features import Window, make_windows
 from qa.text.long_answers import long_answers
 from qa.text.settings import QASettings
-
-NOTABLE_SHARE = 0.01  # of the held-out questions
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def training_questions(
         n = f"{len(held_out):,} of {len(questions):,} questions"
         print(f"held out: {n}, for the no-answer threshold", file=sys.stderr)
         learnt = TrainedOn.read(parent.path).overlap(held_out) if parent else None
-        if parent and learnt and learnt >= NOTABLE_SHARE:
+        if parent and learnt and is_notable(learnt):
             print(
                 f"held out: {learnt:.0%} of these questions are about passages that {parent.path} was "
                 "trained on, so the threshold suits texts that it knows; tune it on others with export.tune",

@@ -27,7 +27,7 @@ from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions, read_squad
-from qa.evaluation.bootstrap import score_interval
+from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
 from qa.evaluation.errors import SUFFIXES, Result, write_errors, wrong_answers
@@ -146,9 +146,10 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
         answers = read_predictions(options.predictions)
         result = dict(evaluate_predictions(examples, answers))
     result["answered"] = sum(bool(answers.get(e.id)) for e in examples)
-    f1 = np.array([f1 for _, f1 in scores_by_question(examples, answers)])
-    interval, _ = score_interval(100 * f1, [e.article for e in examples])
-    result["f1_interval"] = [interval.low, interval.high]
+    if len(examples) >= MIN_QUESTIONS:
+        f1 = np.array([f1 for _, f1 in scores_by_question(examples, answers)])
+        interval, _ = score_interval(100 * f1, [e.article for e in examples])
+        result["f1_interval"] = [interval.low, interval.high]
     line = in_words(result)
     overlap = overlap_line(result.get("train_overlap", 0))
     if options.errors is not None:
@@ -162,12 +163,13 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
 
 def in_words(result: dict[str, Any]) -> str:
     """Return the scores in a line."""
-    low, high = result["f1_interval"]
+    ends = result.get("f1_interval")
+    interval = f" (95 %: {ends[0]:.1f} to {ends[1]:.1f})" if ends else ""
     missing = result.get("missing", 0)
     declined = result["total"] - result["answered"] - missing
     parts = [
         f"EM {result['exact']:.2f}",
-        f"F1 {result['f1']:.2f} (95 %: {low:.1f} to {high:.1f})",
+        f"F1 {result['f1']:.2f}" + interval,
         f"{result['answered']:,} answered",
         f"{declined:,} declined",
     ]

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.results.stats import t_quantile
 from benchmarks.show.tables import Column, Table, make_table
 from qa.base.errors import OptionError
-from qa.evaluation.bootstrap import LEVEL, N_RESAMPLES, Interval, Resampled, score_interval
+from qa.evaluation.bootstrap import LEVEL, MIN_QUESTIONS, N_RESAMPLES, Interval, Resampled, score_interval
 
 SEED = re.compile(r"-seed(\d+)")
 EXPORT = re.compile(r"-(?:onnx|tflite)-.*")
@@ -134,7 +134,9 @@ def difference_table(
     data: str,
     names: Collection[str] | None = None,
 ) -> Table:
-    """Return the table of what `differences` finds. OptionError without any."""
+    """Return the table of what `differences` finds. OptionError without any, or for too few questions."""
+    if len(articles) < MIN_QUESTIONS:
+        raise OptionError(f"{data}: {len(articles)} questions; an interval takes at least {MIN_QUESTIONS}")
     models = by_seed(f1)
     found = differences(f1, baseline, articles, names)
     asked = models.keys() if names is None else set(names)

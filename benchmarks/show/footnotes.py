@@ -6,6 +6,7 @@ from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, La
 from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, plural
+from qa.bundles.manifest import is_notable
 from qa.evaluation.bootstrap import LEVEL, Interval
 
 # Explanations of columns of scores, by the field that has them.
@@ -61,8 +62,9 @@ def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
     shares = {r.model: r.train_overlap for r in scores if isinstance(r, Accuracy) and r.train_overlap}
     if shares:
         models = listed([f"{model} {share:.2%}" for model, share in shares.items()])
+        so = "; its scores say nothing about new texts" if any(map(is_notable, shares.values())) else ""
         share = f"share of questions about passages that the model was trained on: {models}"
-        yield f"{OVERLAP} train-test overlap, {share}; its scores say nothing about new texts"
+        yield f"{OVERLAP} train-test overlap, {share}{so}"
 
 
 def quick_footnotes(rows: Sequence[Latency]) -> Iterator[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks.results.rows import UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
 from benchmarks.results.stats import mean_of, same_run, speedup
+from qa.bundles.manifest import is_notable
 from qa.data.datasets import EVERYDAY, SHIPPED
 from qa.evaluation.bootstrap import Interval
 
@@ -83,6 +84,11 @@ class Entry:
     def train_overlap(self) -> float:
         """Share of questions about passages it was trained on; 0 where unknown."""
         return (self.accuracy.train_overlap or 0.0) if self.accuracy is not None else 0.0
+
+    @property
+    def may_be_recommended(self) -> bool:
+        """Return False where it was trained on what it is scored on."""
+        return not is_notable(self.train_overlap)
 
     @property
     def retained(self) -> Interval | float | None:

@@ -101,6 +101,6 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         package_of(entry),
         newest.precision,
         hollow=entry.is_toolchain,
-        on_front=not entry.train_overlap,
+        on_front=entry.may_be_recommended,
         details="; ".join(filter(None, details)),
     )

@@ -45,7 +45,7 @@ def ranking_tables(group: Group) -> list[Table]:
     bundles = (e.newest.parent_sha256 for e in group.entries if e.is_toolchain)
     tables = []
     for bundle in dict.fromkeys(filter(None, bundles)):
-        made = [e for e in group.entries if e.newest.parent_sha256 == bundle and not e.train_overlap]
+        made = [e for e in group.entries if e.newest.parent_sha256 == bundle and e.may_be_recommended]
         exports = [e for e in made if e.is_export]
         toolchains = [e for e in made if e.is_toolchain]
         names = [e.model for e in group.entries if e.newest.bundle_sha256 == bundle and not e.is_toolchain]

@@ -108,7 +108,7 @@ def round_with_feedback(
         for window in windows:
             inputs = inputs_of(model, names[0], n_calls, window)
             lost = inputs_of(reference, names[0], n_calls, window) - inputs
-            inputs, lost = inputs.double(), lost.double()  # differences of squares: float loses a small spread
+            inputs, lost = inputs.double(), lost.double()  # float would lose a small spread
             ones = inputs.new_ones(len(inputs), 1)
             moments += torch.cat([inputs, ones], 1).T @ torch.cat([inputs, lost, ones], 1)
         for name in names:

@@ -74,8 +74,8 @@ class Alignment:
                 part = slice(first, min(span[1] + 1, first + self.max_length - len(head) - 1))
                 ids = passage.ids[part]
                 last = np.maximum(passage.ends[part] - 1, passage.starts[part])
-                starts = window.context_begin + _holder(window, passage.starts[part])
-                ends = window.context_begin + _holder(window, last)
+                starts = window.context_begin + _first_token(window, passage.starts[part])
+                ends = window.context_begin + _last_token(window, last)
         return AlignedWindow(np.array([*head, *ids, self.separator], np.int32), len(head), starts, ends)
 
     def batch(
@@ -89,10 +89,19 @@ class Alignment:
         return {name: torch.from_numpy(array).to(device) for name, array in inputs.items()}, aligned
 
 
-def _holder(window: Window, characters: np.ndarray) -> np.ndarray:
-    """Return the index of the student's context token with each character, or of the next token."""
+def _first_token(window: Window, characters: np.ndarray) -> np.ndarray:
+    """Return the index of the student's first context token with each character, or of the next token."""
     index = np.searchsorted(window.char_ends, characters, side="right")
     return np.minimum(index, len(window.char_ends) - 1)
+
+
+def _last_token(window: Window, characters: np.ndarray) -> np.ndarray:
+    """Return the index of the student's last context token with each character, or of the one before it.
+
+    Several tokens may have one character: bytes, or the parts of a syllable.
+    """
+    index = np.searchsorted(window.char_starts, characters, side="right") - 1
+    return np.maximum(index, 0)
 
 
 def project(logits: Tensor, aligned: Sequence[AlignedWindow], which: str, length: int) -> Tensor:

@@ -24,6 +24,7 @@ from qa.bundles.manifest import (
     Manifest,
     Scores,
     Tuning,
+    is_notable,
 )
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
@@ -138,7 +139,7 @@ def _unique(names: Iterator[str | None]) -> list[str]:
 
 def _model_index(scores: Scores | None, name: str) -> list[dict[str, Any]]:
     """Return the scores of the bundle as the hub reads them; empty without scores on new texts."""
-    if scores is None or scores.train_overlap:
+    if scores is None or is_notable(scores.train_overlap):
         return []
     data = scores.data
     dataset = {"type": data.dataset or "file", "name": _data_title(data), "args": {"sha256": data.sha256}}

@@ -93,6 +93,17 @@ class QAT(Struct, frozen=True):
     precision: str
 
 
+NOTABLE_SHARE = 0.01
+
+
+def is_notable(share: float | None) -> bool:
+    """Return True where so many questions are about passages trained on that scores say nothing new.
+
+    A single passage may be a word that both have, or one of a million hashes that is equal by chance.
+    """
+    return (share or 0) >= NOTABLE_SHARE
+
+
 class Scores(Struct, frozen=True):
     """Scores in percent, as the official SQuAD script counts them; counts of questions, windows, articles."""
 

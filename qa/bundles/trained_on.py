@@ -17,7 +17,7 @@ import msgspec
 
 from qa.base.errors import BundleError, SquadFormatError
 from qa.bundles.bundle import TRAINED_ON, Bundle
-from qa.bundles.manifest import Ancestor, StageRecord
+from qa.bundles.manifest import Ancestor, StageRecord, is_notable
 from qa.data.squad import Example, unpacked
 
 HASH_BYTES = 5  # by chance, a passage is among the 19,000 of SQuAD once in 58 million times
@@ -115,7 +115,8 @@ def overlap_line(share: float | None) -> str:
         return "train-test overlap: unknown, as the model has no whole record of its training"
     if share == 0:
         return ""
+    so = ", so its scores say nothing about new texts" if is_notable(share) else ""
     return (
         f"train-test overlap: {share:.2%} of these questions are about passages that the model was trained "
-        "on, so its scores say nothing about new texts"
+        f"on{so}"
     )

@@ -41,7 +41,7 @@ N_INNER_DRAWS = 50  # of a threshold in each draw of its interval
 STRICT_SHARE = 0.05
 # Below these, a threshold says more about the few questions than about the model.
 ENOUGH_QUESTIONS = 100
-ENOUGH_UNANSWERABLE = 20
+ENOUGH_OF_A_KIND = 20
 
 
 def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[list[Example], list[Example]]:
@@ -207,11 +207,12 @@ def strict_threshold(examples: Sequence[Example], predictions: Sequence[Predicti
 def too_few(examples: Sequence[Example]) -> str:
     """Return in words why these questions are too few to tune a threshold on; empty when they are enough."""
     n_unanswerable = sum(not has_answer(e) for e in examples)
-    if len(examples) >= ENOUGH_QUESTIONS and n_unanswerable >= ENOUGH_UNANSWERABLE:
+    fewer = min(n_unanswerable, len(examples) - n_unanswerable)
+    if len(examples) >= ENOUGH_QUESTIONS and fewer >= ENOUGH_OF_A_KIND:
         return ""
     return (
         f"{len(examples)} questions, {n_unanswerable} of them without an answer; tuning a no-answer "
-        f"threshold takes {ENOUGH_QUESTIONS}, {ENOUGH_UNANSWERABLE} of them without an answer"
+        f"threshold takes {ENOUGH_QUESTIONS}, and {ENOUGH_OF_A_KIND} of them with and without an answer each"
     )
 
 

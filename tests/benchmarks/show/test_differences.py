@@ -42,6 +42,12 @@ def seeded(**f1):
     return {f"{name}-seed{seed}": right(n) for name, counts in f1.items() for seed, n in enumerate(counts)}
 
 
+def test_a_few_questions_have_no_difference():
+    scores = {name: right(n)[:9] for name, n in {"a": 3, "b": 9}.items()}
+    with pytest.raises(OptionError, match="9 questions; .* at least 10"):
+        difference_table(scores, "a", [""] * 9, "dev.json")
+
+
 def test_differences_margin_and_spread_by_hand():
     """Squares about the means: 1 + 1 of linear, 4 + 4 of the other, over 2 degrees: deviation sqrt(5), t 4.30."""
     models = seeded(linear=(70, 72), pointer=(80, 84))

@@ -9,6 +9,7 @@ from benchmarks.show.headline import best_entry, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.report import Page
 from benchmarks.show.views import view_tables
+from qa.bundles.trained_on import overlap_line
 
 CATEGORIES = {"by_category": {"who": {"exact": 70.0, "f1": 80.0, "total": 1000}}}
 SMALL = {"size_bytes": 20_000_000, "stage": "export", "precision": "int8"}
@@ -27,6 +28,17 @@ def comparison(overlap):
         *(timed("leaked", ms, lengths, **SMALL) for ms, lengths in ((9.0, "unpadded"), (20.0, 384))),
         *(on_target("leaked", train_overlap=overlap), on_target("clean")),
     ]
+
+
+def test_a_passage_among_hundreds_is_told_and_the_model_may_be_recommended():
+    group = collect(comparison(0.004))[0]
+    (table, *_) = view_tables([group], "summary")
+    assert "leaked§" in {cells[0] for cells in table.cells}
+    (told,) = (note for note in table.footnotes if note.startswith("§"))
+    assert told.endswith("leaked 0.40%")
+    assert best_entry(group)[0].model == "leaked"
+    assert overlap_line(0.004).endswith("trained on")
+    assert overlap_line(0.01).endswith("new texts")
 
 
 @pytest.mark.parametrize("overlap", [None, 0.0, 0.9583])

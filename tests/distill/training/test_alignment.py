@@ -7,7 +7,7 @@ import pytest
 import torch
 from made_tokenizers import byte_pairs, mpnet_pieces
 
-from distill.training.alignment import AlignedWindow, Alignment, project
+from distill.training.alignment import AlignedWindow, Alignment, _first_token, _last_token, project
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -111,3 +111,11 @@ def test_an_empty_passage_has_only_the_token_of_no_answer(examples, make_bundle,
     assert not len(teacher.starts)
     logits = torch.arange(len(teacher.input_ids), dtype=torch.float32)[None]
     assert project(logits, [teacher], "ends", 5)[0].tolist() == [0.0, MASKED, MASKED, MASKED, MASKED]
+
+
+def test_a_span_begins_and_ends_with_the_outer_tokens_of_a_character(windows):
+    """The student has "a", three tokens of a syllable, and "b"."""
+    window = replace(windows[0], char_starts=np.array([0, 1, 1, 1, 2]), char_ends=np.array([1, 2, 2, 2, 3]))
+    characters = np.array([0, 1, 2])
+    assert _first_token(window, characters).tolist() == [0, 1, 4]
+    assert _last_token(window, characters).tolist() == [0, 3, 4]

@@ -281,7 +281,8 @@ def test_a_threshold_stays_where_questions_are_too_few(make_bundle, small_squad)
 
 
 @pytest.mark.parametrize(
-    ("n_answerable", "n_others", "enough"), [(80, 20, True), (79, 20, False), (90, 19, False)]
+    ("n_answerable", "n_others", "enough"),
+    [(80, 20, True), (79, 20, False), (90, 19, False), (20, 80, True), (19, 90, False)],
 )
 def test_too_few_counts_questions_and_those_without_an_answer(n_answerable, n_others, enough):
     examples = [Example(f"{i}", "", "P", "?", (Answer("P", 0),), False) for i in range(n_answerable)]

@@ -110,7 +110,7 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
             raise OptionError(
                 f"--out {out}: was made of other questions than {options.file} has now; choose another --out"
             )
-    elif out.exists() and any(out.iterdir()):
+    elif out.exists() and not all(path.name.startswith(f"{questions.name}.") for path in out.iterdir()):
         raise OptionError(f"--out {out}: exists already and holds no run of fit; choose another --out")
     else:
         out.mkdir(parents=True, exist_ok=True)

@@ -4,12 +4,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
-from qa.bundles.manifest import is_notable
+from qa.bundles.manifest import FileReference, is_notable
 from qa.bundles.trained_on import TrainedOn
-from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, resolve
+from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
 from qa.evaluation.threshold import hold_out, read_held_out, too_few
@@ -26,6 +27,7 @@ class DataSplits:
     held_out: list[Example]
     eval: EvalData | None
     train_file: Path
+    train_data: FileReference
 
 
 def load_splits(
@@ -40,7 +42,8 @@ def load_splits(
     if eval_data is None and data in NAMED:
         eval_data = data
     train, held_out, train_file = training_questions(data, parent, unlabelled=unlabelled)
-    return DataSplits(train, held_out, load_eval(eval_data), train_file)
+    reference = msgspec.convert(data_reference(train_file), FileReference)
+    return DataSplits(train, held_out, load_eval(eval_data), train_file, reference)
 
 
 def training_questions(

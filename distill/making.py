@@ -17,13 +17,13 @@ from distill.save import save_bundle
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.trainer import Trainer
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import write_whole
+from qa.base.files import file_sha256, write_whole
 from qa.base.journal import lock
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_bundle
-from qa.bundles.manifest import FileReference, Made, StageRecord, recorded_options
+from qa.bundles.manifest import Made, StageRecord, recorded_options
 from qa.bundles.trained_on import TrainedOn, overlap_line
-from qa.data.datasets import data_reference
+from qa.data.datasets import resolve
 from qa.evaluation.threshold import all_answered, save_held_out, too_few
 from qa.formats.registry import ADAPTER
 from qa.models.model import QAModel
@@ -123,8 +123,7 @@ class Making:
         trained_on = TrainedOn.of(splits.train).with_bundles(start.parent, start.teacher)
         if start.trained_on is not None:
             trained_on |= start.trained_on
-        data = msgspec.convert(data_reference(splits.train_file), FileReference)
-        made = msgspec.structs.replace(made, training_data=data)
+        made = msgspec.structs.replace(made, training_data=splits.train_data)
         record = StageRecord(
             **msgspec.structs.asdict(made),
             format="pytorch",
@@ -206,9 +205,11 @@ def work_folder(out: Path) -> Path:
 
 
 def say_if_not_scored(bundle: Bundle, eval_data: str | None) -> None:
-    """Say on stderr that a finished bundle has no score on data that its run was not given."""
-    recorded = (bundle.manifest.config or {}).get("eval_data")
-    if eval_data is not None and Path(eval_data).name != Path(recorded or "").name and is_first_process():
+    """Say on stderr that a finished bundle has no score on the data that it is given now."""
+    if eval_data is None or not is_first_process():
+        return
+    scores = bundle.manifest.scores
+    if scores is None or scores.data.sha256 != file_sha256(resolve(eval_data, "dev")):
         print(f"--eval-data {eval_data}: the run had finished, so nothing is scored", file=sys.stderr)
         say_next("evaluate", "--data", eval_data, "--model", bundle.path)
 

@@ -13,7 +13,9 @@ from qa.bundles.bundle import MANIFEST, Bundle
 from qa.bundles.hf_import import source_files
 from qa.bundles.manifest import Ancestor, EncoderReference, recorded_name
 from qa.data.datasets import resolve
+from qa.data.origins import MINILM
 from qa.models.checkpoint_weights import WEIGHTS
+from qa.models.standalone import STANDALONE_MODELS
 
 # Options that a finished model does not depend on.
 FREE_OPTIONS = ("resume", "cache", "out", "eval_data")
@@ -51,7 +53,8 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
     if teacher := bundle.manifest.teacher:
         made_of += teacher.lineage
     for name, path in models.items():
-        if path and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
+        is_a_name = path in (MINILM, *STANDALONE_MODELS)
+        if path and not is_a_name and Path(path).is_dir() and not _is_one_of(Path(path), made_of):
             raise differs(f"of another {flag_of(name)} than {path} is now")
 
 

@@ -19,7 +19,6 @@ from distill.training.precision import resolve_precision
 from distill.training.teacher_logits import Teacher, TeacherLogits, cache_key
 from distill.training.trainer import AfterStep, LossFunction, Trainer, make_accelerator
 from qa.base.errors import OptionError
-from qa.base.files import file_sha256
 from qa.bundles.bundle import Bundle
 from qa.data.squad import Example
 from qa.models.model import QAModel, read_config
@@ -118,7 +117,7 @@ def distillation_trainer(
     weights = options.weights()
     depends_on = {
         "teacher": teacher.bundle.sha256,
-        "data": file_sha256(splits.train_file),
+        "data": splits.train_data.sha256,
         "loss": asdict(weights),
         **depends_on,
     }

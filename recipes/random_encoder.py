@@ -8,13 +8,13 @@ the shipped student: BERT's uncased vocabulary.
 
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 
 import torch
 from transformers import AutoModel, BertConfig, DistilBertConfig
 
 from qa.base.cli import errors_on_one_line
+from qa.base.files import whole_folder
 from qa.base.shipped import STUDENT, shipped
 
 # Defaults of transformers are the sizes of these two.
@@ -27,13 +27,10 @@ def main(name: str, out: Path) -> None:
         raise SystemExit(f"error: {out}: exists already; remove it, or choose another folder")
     tokenizer = shipped(STUDENT)
     torch.manual_seed(0)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=".encoder-") as scratch:
-        made = Path(scratch, "made")
+    with whole_folder(out) as made:
         AutoModel.from_config(CONFIGS[name]).save_pretrained(made)
         for file in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(tokenizer / file, made)
-        made.rename(out)
 
 
 if __name__ == "__main__":

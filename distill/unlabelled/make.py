@@ -1,6 +1,7 @@
 """Add questions without gold answers to SQuAD data: what `python -m distill.unlabelled` does."""
 
 import random
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -127,6 +128,8 @@ def with_added(
         for number in range(1, options.reworded + 1):
             assert similar is not None
             context = similar.replace(passage[0].context, options.share, rng)
+            if context == passage[0].context:
+                continue
             elsewhere = replace(passage[0], context=context)
             reworded.append([unlabelled(example, f"reworded{number}", elsewhere) for example in passage])
     rng = random.Random(f"{seed} copies")  # of its own: what else is added stays the same
@@ -134,7 +137,9 @@ def with_added(
         for number in range(1, options.typed + 1):
             questions += [copied(e, f"typed{number}", question=typed(e.question, rng)) for e in passage]
     numbers = range(1, options.noisy + 1)
-    return [*asked, *reworded, *(noisy_copy(passage, n, rng) for passage in article for n in numbers)]
+    copies = [(passage, noisy_copy(passage, n, rng)) for passage in article for n in numbers]
+    # A text without line breaks, sentences or words to change stays as it is.
+    return [*asked, *reworded, *(copy for passage, copy in copies if copy[0].context != passage[0].context)]
 
 
 def noisy_copy(passage: list[Example], number: int, rng: random.Random) -> list[Example]:
@@ -166,12 +171,15 @@ def ask_same_kind(given: list[Article], added: list[Article], options: Unlabelle
         for place, passage in enumerate(article):
             for kind in {e.category for e in passage if e.category}:
                 by_kind.setdefault(kind, {}).setdefault(number, []).append(place)
+    numbers = {kind: sorted(places) for kind, places in by_kind.items()}
     for number, article in enumerate(given):
-        for example in chain(*article):
-            places = by_kind.get(example.category or "", {})
-            others = sorted(places.keys() - {number})
-            for n, other in enumerate(rng.sample(others, min(options.same_kind, len(others))), start=1):
-                place = rng.choice(places[other])
+        for example in filter(lambda e: e.category, chain(*article)):
+            kind = example.category or ""
+            own, n_others = bisect_left(numbers[kind], number), len(numbers[kind]) - 1
+            chosen = rng.sample(range(n_others), min(options.same_kind, n_others))
+            for n, index in enumerate(chosen, start=1):
+                other = numbers[kind][index + (index >= own)]
+                place = rng.choice(by_kind[kind][other])
                 asked = unlabelled(example, f"passage{n}k", given[other][place][0])
                 added[other][place].append(asked)
 

@@ -37,7 +37,9 @@ class SimilarWords:
                 "WordPiece vocabulary"
             )
         names = {i: token for token, i in tokenizer.get_vocab().items() if WORD.fullmatch(token)}
-        ids = sorted(i for i, token in names.items() if token.islower())
+        ids = sorted(i for i, token in names.items() if token == token.lower())  # some scripts have no case
+        if len(ids) < 2:
+            raise OptionError("--model: its vocabulary has no whole words; give a model of another language")
         with torch.no_grad():
             vectors = model.encoder.words(torch.tensor([ids]))[0].float().numpy()
         return cls([names[i] for i in ids], vectors)

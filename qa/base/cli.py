@@ -99,6 +99,7 @@ def run_with(
             # tokenizers, safetensors and the runtimes cannot open a file of such a name
             if wrong := next(filter(HALF_PAIR.search, arguments), None):
                 raise OptionError(f"{wrong!a}: is not UTF-8; give it, or the file it names, another name")
+            arguments = list(map(_with_home, arguments))
             program = program or _program()
             if set(HELP) & set(arguments):
                 print(help_of(options, program), end="", flush=True)
@@ -108,6 +109,13 @@ def run_with(
             work()(given)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _with_home(argument: str) -> str:
+    """Return --flag=~/x with the home folder: shells replace ~ at the beginning of a word only."""
+    flag, equals, value = argument.partition("=")
+    is_home = flag.startswith("--") and value.startswith("~/")
+    return f"{flag}{equals}{os.path.expanduser(value)}" if is_home else argument
 
 
 def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:

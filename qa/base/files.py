@@ -3,10 +3,11 @@
 import glob
 import hashlib
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qa.base.errors import OptionError
@@ -24,21 +25,60 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
     """Write a temporary file beside `path`, in folders that are made where there are none, then rename it.
 
     Text is written as UTF-8. `check` reads the temporary file; when it raises, `path` stays as it was.
-    OSError names `path`, or the folder that cannot be made. No temporary file stays behind.
+    A link stays one: the file that it leads to is written. OSError names `path`, or the folder that cannot be
+    made. No temporary file stays behind.
     """
-    partial = path.with_name(f"{path.name}.partial-{os.getpid()}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for stale in stale_temporaries(path, "partial"):
+    target = path.resolve() if path.is_symlink() else path
+    partial = target.with_name(f"{target.name}.partial-{_own_mark()}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for stale in stale_temporaries(target, "partial"):
         stale.unlink(missing_ok=True)
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        with open(partial, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
+            stream.flush()
+            os.fsync(stream.fileno())  # what it replaces, or was made of, may be removed next
         if check is not None:
             check(partial)
-        partial.replace(path)
+        partial.replace(target)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """Yield a hidden folder beside `out`, which becomes `out` at the end; it is removed when the body fails.
+
+    Removes those of killed processes.
+    """
+    for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
+        shutil.rmtree(stale, ignore_errors=True)
+    path = out.parent / f".{out.name}.unfinished-{_own_mark()}"
+    path.mkdir(parents=True)
+    try:
+        yield path
+        for file in path.rglob("*"):
+            _sync(file)
+        path.rename(out)
+        _sync(out.parent)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _own_mark() -> str:
+    """Return <random>-<process>: threads, and processes in other containers, may have one process number."""
+    return f"{secrets.token_hex(4)}-{os.getpid()}"
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file or folder is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
@@ -68,7 +108,7 @@ def check_new_file(path: Path, flag: str) -> None:
         raise OptionError(f"{flag} {path}: is a folder; give a file")
     if path.exists() and not path.is_file():  # the rename would replace it
         raise OptionError(f"{flag} {path}: is a device or a pipe; give a file")
-    check_new_folder(path.absolute().parent, flag)
+    check_new_folder((path.resolve() if path.is_symlink() else path.absolute()).parent, flag)
 
 
 def check_new_folder(path: Path, flag: str) -> None:

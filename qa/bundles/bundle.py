@@ -8,9 +8,7 @@ another.
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
-import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +22,7 @@ from tokenizers import Tokenizer
 
 from qa.base.commands import COMMANDS
 from qa.base.errors import BundleError, first_few
-from qa.base.files import file_sha256, stale_temporaries
+from qa.base.files import file_sha256, whole_folder
 from qa.bundles.card import model_card
 from qa.bundles.manifest import (
     MANIFEST,
@@ -253,9 +251,7 @@ class Draft:
         (self.path / CARD).write_text(card, encoding="utf-8", errors="replace")
         files = {file.name: file_sha256(file) for file in sorted(self.path.iterdir())}
         text = json.dumps(msgspec.to_builtins(manifest) | {"files": files}, indent=1) + "\n"
-        partial = self.path / (MANIFEST + ".partial")
-        partial.write_text(text, encoding="utf-8")
-        partial.rename(self.path / MANIFEST)
+        (self.path / MANIFEST).write_text(text, encoding="utf-8")
         sha256 = hashlib.sha256(text.encode()).hexdigest()
         manifest = Manifest.from_json(text, str(out / MANIFEST))
         return Bundle(out, manifest.format, manifest.precision, settings, manifest, sha256)
@@ -268,7 +264,7 @@ def copy_bundle(path: Path, out: Path) -> Bundle:
     """
     bundle = open_bundle(path)
     if not out.exists():
-        with _whole_or_not(out) as draft:
+        with whole_folder(out) as draft:
             for name in (*bundle.manifest.files, MANIFEST):
                 shutil.copyfile(path / name, draft / name)
     copy = open_bundle(out)
@@ -286,31 +282,13 @@ def restored_bundle(bundle: Bundle, out: Path) -> Iterator[Path]:
     """
     refuse_existing(out)
     weights = bundle.weights.name
-    with _whole_or_not(out) as draft:
+    with whole_folder(out) as draft:
         yield draft
         for name in (*bundle.manifest.files.keys() - {weights}, MANIFEST):
             shutil.copyfile(bundle.path / name, draft / name)
         if file_sha256(draft / weights) != bundle.manifest.files[weights]:
             raise BundleError(f"{out}: the weights made are not those of {bundle.path}; nothing was written")
         open_bundle(draft)
-
-
-@contextmanager
-def _whole_or_not(out: Path) -> Iterator[Path]:
-    """Yield a hidden folder beside `out`, which becomes `out` at the end; it is removed when the body fails.
-
-    Removes the drafts of killed processes.
-    """
-    for stale in stale_temporaries(out.with_name(f".{out.name}"), "unfinished"):
-        shutil.rmtree(stale, ignore_errors=True)
-    # Threads, and processes in other containers, may have the same process id.
-    path = out.parent / f".{out.name}.unfinished-{secrets.token_hex(4)}-{os.getpid()}"
-    path.mkdir(parents=True)
-    try:
-        yield path
-        path.rename(out)
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -321,7 +299,7 @@ def new_bundle(out: Path, recorded: StageRecord) -> Iterator[Draft]:
     stays behind.
     """
     refuse_existing(out)
-    with _whole_or_not(out) as path:
+    with whole_folder(out) as path:
         draft = Draft(path, recorded)
         yield draft
         bundle = draft.seal(out)

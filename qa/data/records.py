@@ -123,26 +123,28 @@ def _from_json(path: Path) -> Iterator[Record]:
 
 def _from_lines(path: Path, text: str, whole: json.JSONDecodeError) -> Iterator[Record]:
     """Read JSON lines; `whole` is the fault of the text as one JSON value, where no line is an object."""
-    objects: list[tuple[str, object]] = []
+    records: list[Record] = []
+    has_object = False
     broken = {}
     # Not splitlines, which also splits at U+2028 and others that JSON allows inside a text.
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                objects.append((f"line {number}", json.loads(line)))
+                fields = json.loads(line)
+                has_object |= isinstance(fields, dict)
+                records += _records(f"line {number}", fields)
             except json.JSONDecodeError as error:
                 broken[str(number)] = f"{error.msg} at column {error.colno}"
             except (ValueError, RecursionError) as error:
                 broken[str(number)] = str(error)
-    if not any(isinstance(fields, dict) for _, fields in objects):
+    if not has_object:
         broken = {str(whole.lineno): f"{whole.msg} at column {whole.colno}"}
     if broken:
         lines, reason = first_few(list(broken)), next(iter(broken.values()))
         raise SquadFormatError(
             f"{path}: line {lines}: not valid JSON ({reason}); correct it, or give {FORMATS}"
         )
-    for place, fields in objects:
-        yield from _records(place, fields)
+    yield from records
 
 
 def _records(place: str, fields: object) -> Iterator[Record]:

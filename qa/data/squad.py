@@ -19,7 +19,8 @@ from qa.base.files import write_whole
 
 MOST_UNPACKED = 4_000_000_000  # bytes: a small file can unpack to any number
 UNPACKED_AT_ONCE = 1_000_000
-ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+HIGH, LOW = r"\\u[dD][89abAB][\da-fA-F]{2}", r"\\u[dD][c-fC-F]"
+ESCAPED_HALF_PAIR = re.compile(f"{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +78,16 @@ def read_json(path: Path, kind: str = "SQuAD") -> Any:
     raw = unpacked(path)
     if not raw:
         raise SquadFormatError(f"{path}: the file is empty; give a {kind} JSON file, plain or gzip")
+    is_zip = raw[:2] == b"PK"
     try:
         text = raw.decode(json.detect_encoding(raw))  # json.loads would let raw surrogates pass
+        del raw  # a large file is in memory often enough
         root = json.loads(text)
-        if ESCAPED_SURROGATE.search(text):
+        if ESCAPED_HALF_PAIR.search(text):  # or a text that looks like one
             json.dumps(root, ensure_ascii=False).encode()
         return root
     except UnicodeDecodeError:
-        if raw[:2] == b"PK":
+        if is_zip:
             raise SquadFormatError(f"{path}: is a zip or Excel file; save its table as CSV") from None
         raise SquadFormatError(f"{path}: not UTF-8 text; give a {kind} JSON file, plain or gzip") from None
     except json.JSONDecodeError as error:

@@ -11,7 +11,7 @@ from qa.data.squad import Example
 from qa.formats.tensors import Logits
 from qa.runtime.runtimes import Runtime, run_windows
 from qa.text.answers import Candidate, Prediction, decode
-from qa.text.features import Window
+from qa.text.features import Passage, Window
 from qa.text.preselection import windows_to_read
 from qa.text.settings import QASettings
 
@@ -95,8 +95,10 @@ def evaluate_runtime(
         unit="question",
         delay=1.0,
     ) as bar:
+        passages: dict[str, Passage] = {}  # of the part before: questions on one text follow each other
         for part in parts(examples, n_done):
-            windows = windows_to_read(part, tokenizer, model.settings)
+            passages = {e.context: passages[e.context] for e in part if e.context in passages}
+            windows = windows_to_read(part, tokenizer, model.settings, passages)
             predicted = predict(part, windows, run_windows(runtime, windows), model.settings)
             predictions += [prediction.shortened() for prediction in predicted]
             n_windows += len(windows)

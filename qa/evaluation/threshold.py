@@ -231,7 +231,7 @@ def tune(
     if not examples or (settings.null_threshold is not None and why_not):
         return settings, None
     windows = windows_to_read(examples, tokenizer, settings)
-    predictions = predict(examples, windows, run_windows(runtime, windows), settings)
+    predictions = predict(examples, windows, run_windows(runtime, windows, progress=True), settings)
     groups = equal_groups(*parts)
     judged = Judged.of(examples, predictions, groups)
     tuned = replace(settings, null_threshold=steady_threshold(judged))

@@ -22,6 +22,7 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import special_tokens, token_id
 
 TOKENIZER_BATCH = 2000
+TOKENIZER_CHARACTERS = 2_000_000  # while a batch is tokenized, a token takes about 100 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,27 +153,35 @@ def question_head(question: list[int], tokenizer: Tokenizer, max_length: int) ->
     return [token_id(tokenizer, special.cls), *question[:max_length], *separators]
 
 
-def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = False) -> list[Passage]:
+def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = False) -> Iterator[Passage]:
     """Tokenize each passage whole, without special tokens."""
-    passages = []
     # Without white space; a tenth of the time is in looking.
     bare = special_tokens(tokenizer).wordpiece and type(tokenizer.model).__name__ == "WordPiece"
     with Progress(
         total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
     ) as bar:
-        for first in range(0, len(texts), TOKENIZER_BATCH):
-            part = texts[first : first + TOKENIZER_BATCH]
+        for part in _batches(texts):
             encodings = tokenizer.encode_batch(part, add_special_tokens=False)
             for text, encoding in zip(part, encodings, strict=True):
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)
                 ends = offsets[:, 1].copy()
                 answer_ends = np.array(ends_with_marks(text, ends.tolist()), np.int32)
-                passages.append(
-                    Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), ends, answer_ends)
-                )
+                yield Passage(np.array(encoding.ids, np.int32), offsets[:, 0].copy(), ends, answer_ends)
             bar.update(len(encodings))
-    return passages
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    n_characters = 0
+    for text in texts:
+        if len(batch) == TOKENIZER_BATCH or (batch and n_characters + len(text) > TOKENIZER_CHARACTERS):
+            yield batch
+            batch, n_characters = [], 0
+        batch.append(text)
+        n_characters += len(text)
+    if batch:
+        yield batch
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

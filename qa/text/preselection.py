@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from qa.data.squad import Example
-from qa.text.features import Window, each_window, max_contexts
+from qa.text.features import Passage, Window, each_window, max_contexts
 from qa.text.settings import QASettings
 
 MOST_WINDOWS = 16
@@ -38,9 +38,17 @@ def preselect(
     ]
 
 
-def windows_to_read(examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
-    """Return the windows of the examples that `ask`, the app and the page read, in order."""
-    return preselect(each_window(examples, tokenizer, settings), settings)
+def windows_to_read(
+    examples: Sequence[Example],
+    tokenizer: Tokenizer,
+    settings: QASettings,
+    passages: dict[str, Passage] | None = None,
+) -> list[Window]:
+    """Return the windows of the examples that `ask`, the app and the page read, in order.
+
+    `passages` as in `each_window`.
+    """
+    return preselect(each_window(examples, tokenizer, settings, passages=passages), settings)
 
 
 def _best_of_question(windows: list[Window], settings: QASettings) -> list[Window]:

@@ -95,6 +95,8 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
         fit_and_compare, "exported", lambda bundle, out, on: exports.append((bundle.path, on)) or out
     )
     out = tmp_path / "mine"
+    out.mkdir()
+    (out / "questions.json.partial-999999999").write_text("of a run that was killed")
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
     lines = capsys.readouterr().out.splitlines()
@@ -104,6 +106,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     assert exports == [(out / "fitted", out / "questions.json")], "compared on the user's own questions"
     assert f"score {out / 'fitted-tflite-int8'} and " in lines[-1]
     assert not (out / "report.html").exists()
+    assert not list(out.glob("*.partial-*"))
 
 
 @pytest.mark.parametrize(

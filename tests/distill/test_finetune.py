@@ -4,6 +4,7 @@ stop."""
 import shutil
 from dataclasses import replace
 
+import msgspec
 import pytest
 import torch
 from checkpoints import change_weights, write_checkpoint
@@ -11,14 +12,18 @@ from comparisons import copied, write_examples
 from json_files import change_json
 
 from distill.data import load_splits
+from distill.making import say_if_not_scored
 from distill.options import DistillOptions, FinetuneOptions
-from distill.train_on_gold import encoder_start, finetune, starting_point
+from distill.train_on_gold import answers_already, encoder_start, finetune, starting_point
 from distill.train_on_teacher import distil as distil_main
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError, PocketQAError
+from qa.base.files import file_sha256
 from qa.base.shipped import FOLDER, STUDENT
 from qa.bundles.bundle import HELD_OUT, open_bundle
+from qa.bundles.manifest import FileReference, Scores
 from qa.data.datasets import resolve
+from qa.data.origins import MINILM
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample_main
 from qa.data.squad import read_squad
@@ -113,6 +118,27 @@ def test_a_finished_run_is_taken_on_resume_and_only_with_its_own_options(
     elsewhere = f"organisation/{make_bundle().name}"  # a name on the Hub
     with pytest.raises(BundleError, match=rf"made with --model .*, not {elsewhere}; choose another --out"):
         finetune(config(resume=True, model=elsewhere))
+
+
+def test_a_finished_run_has_no_score_on_another_file_of_the_same_name(
+    make_bundle, small_squad, tmp_path, capsys
+):
+    bundle = open_bundle(make_bundle())
+    scores = Scores(FileReference(small_squad.name, file_sha256(small_squad)), exact=50.0, f1=60.0, total=24)
+    bundle = replace(bundle, manifest=msgspec.structs.replace(bundle.manifest, scores=scores))
+    other = tmp_path / small_squad.name
+    other.write_bytes(small_squad.read_bytes() + b"\n")
+    for data, says in ((small_squad, ""), (other, f"--eval-data {other}: ")):
+        say_if_not_scored(bundle, str(data))
+        assert capsys.readouterr().err.startswith(says)
+        assert bool(says) == (data is other)
+
+
+def test_the_shipped_encoders_name_means_it_even_where_a_folder_has_it(make_bundle, tmp_path, monkeypatch):
+    shutil.copytree(make_bundle(), tmp_path / MINILM)
+    monkeypatch.chdir(tmp_path)
+    assert not answers_already(MINILM)
+    assert answers_already(f"./{MINILM}")
 
 
 @pytest.mark.parametrize("head", [True, False])

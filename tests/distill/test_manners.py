@@ -3,15 +3,16 @@
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from comparisons import write_examples
 
-from distill.unlabelled.make import UnlabelledOptions, add_unlabelled
+from distill.unlabelled.make import UnlabelledOptions, add_unlabelled, with_added
 from distill.unlabelled.manners import noisy, typed
 from qa.base.errors import OptionError, SquadFormatError
 from qa.data.datasets import resolve
-from qa.data.squad import read_squad
+from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation.threshold import hold_out
 
 TEXT = "Price list\n- Adults: 7 euros\n- Children: 4 euros. Dogs stay outside. Ring Ms Adaeze for groups.\n"
@@ -63,6 +64,12 @@ def test_answers_stay_whatever_happens_to_the_text():
     assert any("•" in text for text in texts)
     assert any(text == text.lower() for text in texts)
     assert any("outside.\nRing" in text for text in texts)
+
+
+def test_what_no_rule_changes_is_no_copy():
+    passage = [Example("q", "t", "今天下雨。", "今天怎样?", (Answer("下雨", 2),), False)]
+    options = UnlabelledOptions(out=Path("more.json"), passages=0, noisy=3)
+    assert with_added([passage], options, None, "0") == [passage]
 
 
 def test_typing_errors_are_rare_and_never_in_an_answer():

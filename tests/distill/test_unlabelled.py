@@ -4,11 +4,14 @@ import json
 import math
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 from comparisons import write_examples
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
 
 from compress.options import PruneOptions
 from compress.prune.prune import prune
@@ -85,6 +88,18 @@ def test_similar_words_are_the_nearest_by_cosine_and_keep_capitals():
     assert changed.split()[0] in ("Blue", "Train")
     assert "is 42," in changed
     assert words.replace("Red is 42", 1e-12, random.Random(0)) == "Red is 42"
+
+
+def test_words_of_a_script_without_case_are_words():
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "كتاب", "مدرسة", "##ات", "The", "42"]
+    tokenizer = Tokenizer(WordPiece({piece: i for i, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    model = SimpleNamespace(encoder=SimpleNamespace(words=lambda ids: torch.eye(len(pieces))[ids]))
+    words = SimilarWords.of(model, tokenizer)
+    assert words.words == ["كتاب", "مدرسة"]
+    assert words.replace("كتاب", 1.0, random.Random(0)) == "مدرسة"
+    none = Tokenizer(WordPiece({piece: i for i, piece in enumerate(pieces[:6])}, unk_token="[UNK]"))
+    with pytest.raises(OptionError, match="--model"):
+        SimilarWords.of(model, none)
 
 
 def test_stages_without_a_teacher_refuse_such_a_file(made, make_bundle, tmp_path):

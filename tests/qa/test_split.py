@@ -1,5 +1,7 @@
 """Parting questions by their texts: by words alone, a fifth or what a score needs, and nothing of too few."""
 
+import errno
+import os
 from dataclasses import replace
 
 import pytest
@@ -74,6 +76,24 @@ def test_no_text_is_in_both_files_and_no_question_is_lost(tmp_path, capsys):
     assert f"--data {train} --eval-data {held_out}" in capsys.readouterr().out
     with pytest.raises(OptionError, match=r"--out must be a folder without this file, got .*train\.json"):
         SplitOptions(file=str(file), out=out)
+
+
+def test_where_the_second_file_cannot_be_written_the_first_goes_too(tmp_path, monkeypatch):
+    write_examples(tmp_path / "mine.json", examples_on([10] * 100))
+    options = SplitOptions(file=str(tmp_path / "mine.json"), out=tmp_path / "parts")
+    synced = []
+
+    def full(descriptor):
+        synced.append(descriptor)
+        if len(synced) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            split(options)
+    assert list(options.out.iterdir()) == []
+    assert all(path.is_file() for path in split(options))
 
 
 def test_of_too_few_questions_nothing_is_written(tmp_path):

@@ -44,7 +44,7 @@ def seeded(**f1):
 
 def test_a_few_questions_have_no_difference():
     scores = {name: right(n)[:9] for name, n in {"a": 3, "b": 9}.items()}
-    with pytest.raises(OptionError, match="9 questions; .* at least 10"):
+    with pytest.raises(OptionError, match=r"9 questions; .* at least 10"):
         difference_table(scores, "a", [""] * 9, "dev.json")
 
 

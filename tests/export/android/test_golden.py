@@ -86,7 +86,7 @@ def test_every_text_has_the_recorded_tokens(tokenizer, source):
 
 def test_an_answer_keeps_the_accent_behind_its_last_letter(tokenizer):
     rows = json.loads((FOLDER / "accents.json").read_text(encoding="ascii"))
-    passages = tokenize_passages([row["text"] for row in rows], tokenizer)
+    passages = list(tokenize_passages([row["text"] for row in rows], tokenizer))
     for row, passage in zip(rows, passages, strict=True):
         ends = (passage.ends.tolist(), passage.answer_ends.tolist())
         assert ends == (row["ends"], row["answer_ends"]), ascii(row["text"])

@@ -24,15 +24,41 @@ def test_old_file_survives_a_full_disk(tmp_path, monkeypatch):
     path = tmp_path / "f"
     path.write_text("old")
 
-    def full(self, content):
+    def full(descriptor):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(type(path), "write_bytes", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left") as caught:
         write_whole(path, "new")
     assert caught.value.filename == str(path)
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["f"]
+
+
+def test_a_link_stays_one_and_its_file_is_written(tmp_path):
+    (tmp_path / "large disk").mkdir()
+    link = tmp_path / "f"
+    link.symlink_to("large disk/f")
+    check_new_file(link, "--out")
+    for text in ("first", "second"):
+        write_whole(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "large disk" / "f").read_text() == text
+
+
+def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
+    """As in two containers. While the first checks what it wrote, the second writes all of its own."""
+    partials = []
+
+    def meanwhile(partial):
+        partials.append(partial)
+        if len(partials) == 1:
+            write_whole(tmp_path / "f", "second", meanwhile)
+            assert partial.read_text() == "first"
+
+    write_whole(tmp_path / "f", "first", meanwhile)
+    assert len(set(partials)) == 2
+    assert (tmp_path / "f").read_text() == "first"
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):

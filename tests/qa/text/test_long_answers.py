@@ -1,6 +1,7 @@
 """Gold answers that a model may not give, counted by tokens."""
 
 import pytest
+from made_tokenizers import byte_pairs
 
 from qa.data.squad import Answer, Example
 from qa.models.pretrained import embedded_folder
@@ -31,6 +32,14 @@ def test_an_answer_is_long_by_its_tokens(tokenizer, answer):
     line = long_answers([example, ask()], tokenizer, QASettings(max_answer_length=n_tokens - 1))
     assert line.startswith("1 of 1 ")
     assert f"more than {n_tokens - 1} tokens" in line
+
+
+def test_a_character_may_be_several_tokens(tmp_path):
+    byte_pairs(tmp_path)
+    text = "天地玄黃宇宙洪荒日月盈昃辰宿列張"
+    example = Example("q", "t", text, "何?", (Answer(text, 0),), False)
+    settings = QASettings(max_answer_length=len(text) + 4)
+    assert long_answers([example], load_tokenizer(tmp_path), settings).startswith("1 of 1 ")
 
 
 def test_a_question_with_one_short_answer_can_be_answered(tokenizer):

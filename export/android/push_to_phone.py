@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import time
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,9 +32,14 @@ PICK = "copy the file to the phone and choose it in the app, under Models"
 
 
 def phone_name(package: Package) -> str:
-    """Return the name on the phone, <name>-<precision>.tflite, without special characters of a shell."""
+    """Return the name on the phone, <name>-<precision>.tflite, without special characters of a shell.
+
+    A mark tells names apart that differ in such characters only.
+    """
     name = f"{package.info['name']}-{package.info['precision']}"
-    return re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-") + ".tflite"
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", name).strip("._-")
+    mark = "" if plain == name else f"-{zlib.crc32(name.encode()):08x}"
+    return f"{plain}{mark}.tflite"
 
 
 class Refused(Exception):

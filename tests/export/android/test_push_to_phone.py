@@ -1,6 +1,8 @@
 """Pushing a model to a phone: an adb that replays what real ones print, for success by each way and for each
 failure."""
 
+import re
+
 import pytest
 from adb_replay import replayed
 
@@ -203,5 +205,11 @@ def test_without_adb_one_line_says_what_to_install(bundle, tmp_path, monkeypatch
 def test_the_name_has_nothing_that_a_shell_reads(monkeypatch, bundle):
     monkeypatch.undo()
     package = read_package(bundle.weights)
-    package.info["name"] = "../my model; rm -rf $HOME"
-    assert android_push.phone_name(package) == "my_model_rm_-rf_HOME-int8.tflite"
+    names = {}
+    for name in ("student", "../my model; rm -rf $HOME", "опыт-student", "проба-student"):
+        package.info["name"] = name
+        names[name] = android_push.phone_name(package)
+        assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*\.tflite", names[name])
+    assert names["student"] == "student-int8.tflite"
+    assert names["../my model; rm -rf $HOME"].startswith("my_model_rm_-rf_HOME-int8-")
+    assert len({*names.values()}) == 4

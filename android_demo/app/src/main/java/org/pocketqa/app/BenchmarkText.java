@@ -16,7 +16,7 @@ final class BenchmarkText {
             text.append(
                     words.getString(
                             R.string.benchmark_windows,
-                            part.signature.name,
+                            part.signature.length,
                             part.threads,
                             times.percentileMs(50),
                             times.percentileMs(95),

@@ -47,7 +47,4 @@ final class BundledModel implements Incoming {
     public long bytes() {
         return -1;
     }
-
-    @Override
-    public void taken() {}
 }

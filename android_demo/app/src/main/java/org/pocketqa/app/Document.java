@@ -90,11 +90,8 @@ final class Document implements Incoming {
     /** Reads its text as a passage. Throws TextFileException if it is not text. */
     Passage passage() throws IOException {
         try (InputStream in = open()) {
-            String text = TextFile.read(in, MOST_TEXT_BYTES);
+            String text = TextFile.read(in, MOST_TEXT_BYTES, name());
             return Passage.own(name(), context.getString(R.string.source_file), text, context.getResources());
         }
     }
-
-    @Override
-    public void taken() {}
 }

@@ -14,7 +14,7 @@ interface Incoming {
     long bytes();
 
     /** Called when the app has its own copy. */
-    void taken();
+    default void taken() {}
 
     /** Tests whether the user must agree before the copy becomes a model, because another app sent the file. */
     default boolean asks() {

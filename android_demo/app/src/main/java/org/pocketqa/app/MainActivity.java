@@ -140,7 +140,7 @@ public final class MainActivity extends Screen {
             InputMethodManager keyboard = (InputMethodManager) getSystemService(INPUT_METHOD_SERVICE);
             keyboard.hideSoftInputFromWindow(question.getWindowToken(), 0);
         } else {
-            boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL;
+            boolean none = app().engine.state().phase == EngineState.Phase.NO_MODEL && arriving() == null;
             Toast.makeText(this, none ? R.string.not_yet_model : R.string.not_yet, Toast.LENGTH_LONG).show();
         }
     }

@@ -71,6 +71,8 @@ final class ModelShelf {
     /** Called when a screen is shown: scans now and every two seconds, because a file may be pushed at any time. */
     void watch() {
         if (++watchers == 1) {
+            tried.clear(); // the user may have freed some space
+            bundledTried = false;
             lookAndGoOn(++round);
         }
     }
@@ -170,7 +172,7 @@ final class ModelShelf {
                         boolean use = before != null && before.equals(settings.model());
                         settings.setBundled(sha256, model);
                         if (use) {
-                            use(model);
+                            load(model);
                             refresh();
                         } else {
                             arrived(model);
@@ -196,7 +198,7 @@ final class ModelShelf {
         ModelInfo used = engine.state().model;
         boolean replaces = used != null && used.stored.file.equals(model.file) || model.name.equals(engine.state().loading);
         if (replaces || model.name.equals(wanted) || engine.state().phase == EngineState.Phase.NO_MODEL) {
-            use(model);
+            load(model);
         } else {
             settle(model);
         }
@@ -268,8 +270,16 @@ final class ModelShelf {
     }
 
     void use(StoredModel model) {
-        started = true;
         wanted = null;
+        load(model);
+    }
+
+    // Another model may still be wanted, and on its way.
+    private void load(StoredModel model) {
+        started = true;
+        if (model.name.equals(wanted)) {
+            wanted = null;
+        }
         engine.load(model);
     }
 

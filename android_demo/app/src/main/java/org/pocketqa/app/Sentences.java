@@ -11,7 +11,8 @@ final class Sentences {
     private Sentences() {}
 
     static String of(Context context, Throwable fault) {
-        if (fault instanceof ModelFileException || fault instanceof TextFileException) {
+        boolean inWords = fault instanceof ModelFileException || fault instanceof TextFileException;
+        if (inWords || fault instanceof ArithmeticException) { // a model that computes no number
             return fault.getMessage();
         }
         if (fault instanceof FileNotFoundException || fault instanceof SecurityException) {

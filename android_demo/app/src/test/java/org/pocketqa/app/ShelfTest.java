@@ -160,6 +160,18 @@ public class ShelfTest {
     }
 
     @Test
+    public void aModelThatIsWantedIsUsedAfterAnotherThatArrivedFirst() throws IOException {
+        phone.start();
+        phone.app.shelf.want("other-fp32.tflite");
+        phone.push("first.tflite", ModelBytes.named("first"));
+        phone.look();
+        assertEquals("first-fp32.tflite", phone.inUse());
+        phone.push("x.tflite", ModelBytes.named("other"));
+        phone.look();
+        assertEquals("other-fp32.tflite", phone.inUse());
+    }
+
+    @Test
     public void aWantedModelThatDoesNotLoadIsUsedWhenItIsPushedAgain() throws IOException {
         phone.startWith(MODEL);
         phone.take("other.tflite", ModelBytes.named("other"));

@@ -3,6 +3,9 @@ package org.pocketqa.core;
 import java.io.File;
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import java.util.zip.CRC32;
 
 /** Summary of a model, from its package. */
 public final class ModelFacts {
@@ -28,7 +31,14 @@ public final class ModelFacts {
 
     /** Returns the file's name on a phone; export/android/push_to_phone.py has the same rule. */
     public String fileName() {
-        String plain = (name + "-" + precision).replaceAll("[^A-Za-z0-9._-]+", "_").replaceAll("^[._-]+|[._-]+$", "");
-        return (plain.isEmpty() ? "model" : plain) + ModelStore.EXTENSION;
+        String whole = name + "-" + precision;
+        String plain = whole.replaceAll("[^A-Za-z0-9._-]+", "_").replaceAll("^[._-]+|[._-]+$", "");
+        if (!plain.equals(whole)) { // names of other scripts would become one
+            CRC32 mark = new CRC32();
+            byte[] bytes = whole.getBytes(StandardCharsets.UTF_8);
+            mark.update(bytes, 0, bytes.length);
+            plain = String.format(Locale.ROOT, "%s-%08x", plain, mark.getValue());
+        }
+        return plain + ModelStore.EXTENSION;
     }
 }

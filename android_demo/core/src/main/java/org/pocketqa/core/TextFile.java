@@ -14,7 +14,17 @@ public final class TextFile {
     private static final Pattern HTML_START =
             Pattern.compile("\\s*(<\\?xml[^>]*>\\s*)?(<!doctype html|<html)", Pattern.CASE_INSENSITIVE);
 
+    private static final Pattern HTML_NAME = Pattern.compile("\\.x?html?$", Pattern.CASE_INSENSITIVE);
+
     private TextFile() {}
+
+    /** Reads a complete file of this name. Throws TextFileException if it is longer than `mostBytes`, not text or a web page. */
+    public static String read(InputStream in, int mostBytes, String name) throws IOException {
+        if (HTML_NAME.matcher(name).find()) {
+            throw webPage();
+        }
+        return read(in, mostBytes);
+    }
 
     /** Reads a complete stream. Throws TextFileException if it is longer than `mostBytes` or not text. */
     public static String read(InputStream in, int mostBytes) throws IOException {
@@ -46,8 +56,12 @@ public final class TextFile {
             throw new TextFileException("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
         }
         if (HTML_START.matcher(text).lookingAt()) {
-            throw new TextFileException("The file is a web page, whose text a browser can share. Save it as plain text in UTF-8.");
+            throw webPage();
         }
         return text;
+    }
+
+    private static TextFileException webPage() {
+        return new TextFileException("The file is a web page, whose text a browser can share. Save it as plain text in UTF-8.");
     }
 }

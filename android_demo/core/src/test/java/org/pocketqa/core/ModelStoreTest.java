@@ -100,12 +100,14 @@ public class ModelStoreTest {
 
     @Test
     public void aNameBecomesAFileNameThatNoFileSystemOrShellMinds() throws IOException {
-        assertEquals("etc_passwd-fp32.tflite", kept(named("/etc/passwd")));
-        assertEquals("up-fp32.tflite", kept(named("../../up")));
-        assertEquals("my_model_rm_-rf_HOME-fp32.tflite", kept(named("../my model; rm -rf $HOME")));
-        assertEquals("fp32.tflite", kept(named("\ud83d\ude00")));
-        assertEquals("hidden-fp32.tflite", kept(named(".hidden")));
-        assertEquals(5, store.list().size());
+        assertEquals("etc_passwd-fp32-f0858a80.tflite", kept(named("/etc/passwd")));
+        assertEquals("up-fp32-635a855f.tflite", kept(named("../../up")));
+        assertEquals("my_model_rm_-rf_HOME-fp32-e400b88d.tflite", kept(named("../my model; rm -rf $HOME")));
+        assertEquals("fp32-0b994260.tflite", kept(named("\ud83d\ude00")));
+        assertEquals("hidden-fp32-bc3ffa45.tflite", kept(named(".hidden")));
+        assertEquals("student-fp32-a53a8e16.tflite", kept(named("\u043e\u043f\u044b\u0442-student")));
+        assertEquals("plain-student-fp32.tflite", kept(named("plain-student")));
+        assertEquals(7, store.list().size());
     }
 
     @Test

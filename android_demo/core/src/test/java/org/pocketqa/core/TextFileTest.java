@@ -97,6 +97,15 @@ public class TextFileTest {
         assertEquals("the card was taken out", assertThrows(IOException.class, () -> TextFile.read(failing, 1000)).getMessage());
     }
 
+    @Test
+    public void aWebPageIsKnownByItsNameToo() throws IOException {
+        byte[] part = encoded("<h1>Lease</h1>", "UTF-8");
+        for (String name : new String[] {"lease.html", "lease.HTM", "lease.xhtml"}) {
+            assertThrows(name, TextFileException.class, () -> TextFile.read(new ByteArrayInputStream(part), 100, name));
+        }
+        assertEquals("<h1>Lease</h1>", TextFile.read(new ByteArrayInputStream(part), 100, "html.txt"));
+    }
+
     private static InputStream endless() {
         return new InputStream() {
             @Override

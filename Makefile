@@ -20,7 +20,7 @@ RUN := $(VENV)/bin/python
 DEMO := runs/demo
 TOOLCHAINS := torchao openvino optimum executorch
 
-.PHONY: install toolchains ask demo test system-test android-test apk web web-test docs-test torture tables lint clean-demo
+.PHONY: install toolchains ask demo demo-student test system-test android-test apk web web-test docs-test torture tables lint clean-demo
 .DELETE_ON_ERROR:
 
 install: $(VENV)/installed
@@ -59,10 +59,11 @@ ask: install
 
 # A bundle's folder appears when it is finished, so a stopped demo can continue; make deletes no folder after a stop.
 # Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.
-$(DEMO)/student: | install
+# Those of another training, which docs/train.md puts there too, are refused.
+demo-student: install
 	$(RUN) -m distill.run --epochs 1 --importance-windows 64 --resume
 
-$(DEMO)/student-pruned: | $(DEMO)/student
+$(DEMO)/student-pruned: | demo-student
 	$(RUN) -m compress.prune --model $(DEMO)/student --teacher $(DEMO)/teacher --keep-ffn 0.75 --keep-heads 0.875 --epochs 0.5 --importance-windows 64 --resume
 
 # A student trained for so short a time has near ties: one best span in nine changes in int8.

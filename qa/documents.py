@@ -23,7 +23,9 @@ from qa.runtime.package import TFLITE_MAGIC
 STDIN = "-"
 PDF_MAGIC = re.compile(rb"(^|[\0\r\n])%PDF-")  # a text may have it within a line
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
-LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}  # ff to st
+# ff to st; Hebrew and Arabic letters as a font draws them, which no tokenizer knows.
+PRESENTED = (*range(0xFB00, 0xFE00), *range(0xFE70, 0xFEFD))
+LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in PRESENTED}
 # Byte order marks; the app and the page read the same.
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
@@ -31,10 +33,28 @@ HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNOR
 XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
 TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
-HIDDEN = ("noscript", "script", "style", "template", "title")
+RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or with the word
+HIDDEN = ("noscript", "script", "style", "template", "title", *RUBY)
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
-INLINE |= {"s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+INLINE |= {
+    "rb",
+    "rp",
+    "rt",
+    "ruby",
+    "s",
+    "samp",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "time",
+    "tt",
+    "u",
+    "var",
+    "wbr",
+}
 NAMED_FILES = 3  # of a folder's files that cannot be read
 
 
@@ -199,6 +219,7 @@ class _HTMLText(HTMLParser):
         """Part words at a tag that is a block, and hide what is no text."""
         if tag not in INLINE:
             self.parts.append(" ")
+        self._end_reading(tag)
         if tag in HIDDEN and not self._hidden:
             self._hidden = tag
         self._depth += tag == self._hidden
@@ -207,9 +228,15 @@ class _HTMLText(HTMLParser):
         """Part words too."""
         if tag not in INLINE:
             self.parts.append(" ")
+        self._end_reading(tag)
         self._depth -= tag == self._hidden
         if not self._depth:
             self._hidden = ""
+
+    def _end_reading(self, tag: str) -> None:
+        if self._hidden in RUBY and tag in (*RUBY, "rb", "ruby"):
+            self._hidden = ""
+            self._depth = 0
 
     def handle_data(self, data: str) -> None:
         """Keep the text, after the line ends of tags and hidden parts before it.

@@ -1,7 +1,7 @@
 # Checks and rules that recipes share: a wrong variable or a missing file stops make with one line, before anything runs.
 #
-# A recipe lists its variables in VARIABLES, those without a default in REQUIRED, and those that name data in DATA. Those
-# in DECIDING decide what its models are: $(STORE) writes them down, and a run continues only with the same.
+# A recipe lists its variables in VARIABLES, those without a default in REQUIRED, those that name data in DATA, and those
+# that name a model that must be there in GIVEN_MODELS. Those in DECIDING decide what its models are: $(STORE) writes them down, and a run continues only with the same.
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
@@ -9,6 +9,7 @@ UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 MISSING := $(strip $(foreach name,$(REQUIRED),$(if $(strip $($(name))),,$(name))))
 FILES := $(foreach name,$(DATA),$(filter-out embedded everyday squad squad_v2,$($(name))))
 ABSENT := $(filter-out $(wildcard $(FILES)),$(FILES))
+LACKING := $(strip $(foreach name,$(GIVEN_MODELS),$(if $(wildcard $($(name))),,$(name)=$($(name)))))
 
 ifneq ($(UNKNOWN),)
 $(error $(RECIPE): no variable $(firstword $(UNKNOWN)); give one of $(VARIABLES))
@@ -18,6 +19,9 @@ $(error $(RECIPE): $(firstword $(MISSING)) is not given; add $(firstword $(MISSI
 endif
 ifneq ($(ABSENT),)
 $(error $(RECIPE): $(firstword $(ABSENT)): no such file; give a SQuAD JSON file)
+endif
+ifneq ($(LACKING),)
+$(error $(RECIPE): $(firstword $(LACKING)): no such folder; give a model that is there)
 endif
 ifeq ($(wildcard .venv/bin/python),)
 $(error $(RECIPE): .venv/bin/python: no such file; run make install, and make from the folder of the checkout)

@@ -43,7 +43,7 @@ EACH = OMP_NUM_THREADS=1 $(RUN) -m torch.distributed.run --standalone --nproc-pe
 
 RELEASED := $(OUT)/models
 
-.PHONY: models rows scores times arm choice further wide forms large-teacher
+.PHONY: models rows scores times arm choice further wide large-teacher
 
 # A bundle is a target by its folder: a folder appears when its bundle is finished, and make deletes no folder after an
 # interruption. Every manifest names its parents by hash; the list is for readers.
@@ -150,7 +150,7 @@ $(OUT)/student-taught: | $(OUT)/mix.json $(OUT)/teacher-everyday $(OUT)/student-
 	$(TAUGHT) --model $(OUT)/student-half --teacher $(OUT)/teacher-everyday --quantize int8 --epochs 1 --out $@ --resume
 
 # The mean of all three has learnt most of one kind of text, and forgotten little of the other.
-$(OUT)/student-mean: | $(OUT)/student-taught
+$(OUT)/student-mean: | $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught
 	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught --out $@
 
 $(OUT)/untuned/student: | $(OUT)/student-mean
@@ -214,8 +214,6 @@ $(OUT)/small-qat-int4: | $(OUT)/small
 
 # The released models in other precisions.
 FORMS := teacher-tflite-fp32 teacher-tflite-int8 student-tflite-fp32 student-tflite-fp16 student-tflite-int4 student-onnx-fp32
-forms: $(FORMS:%=$(OUT)/forms/%)
-
 $(OUT)/untuned/student-tflite-int4: | $(OUT)/small-qat-int4
 	$(RUN) -m export.tflite --model $(OUT)/small-qat-int4 --quantize int4 --out $@
 
@@ -251,7 +249,8 @@ scores: $(ALL)
 $(OUT)/choice/%-tflite-int8: | $(OUT)/%
 	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --out $@
 
-on_held_out = $(foreach data,$(HELD_OUT),$(COMPARE) $(1) --data $(data) --rows $(OUT)/choice.jsonl --skip-latency && )true
+CHOICE := --rows $(OUT)/choice/rows.jsonl
+on_held_out = $(foreach data,$(HELD_OUT),$(COMPARE) $(1) --data $(data) $(CHOICE) --skip-latency && )$(RUN) -m benchmarks.table $(OUT)/choice/rows.jsonl --view accuracy
 
 choice: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-squad student-gold student-half student-taught student-mean) | $(RELEASED)/student
 	$(call on_held_out,$^)
@@ -272,12 +271,13 @@ $(OUT)/student-taught-further: | $(OUT)/mix.json $(OUT)/teacher-everyday-further
 $(OUT)/student-mean-further: | $(OUT)/student-taught-further
 	$(RUN) -m distill.average --models $(OUT)/student-mean $(OUT)/student-taught-further --out $@
 
-$(OUT)/student-mean-of-four: | $(OUT)/student-taught-further
+$(OUT)/student-mean-of-four: | $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught $(OUT)/student-taught-further
 	$(RUN) -m distill.average --models $(OUT)/student-squad $(OUT)/student-gold $(OUT)/student-taught $(OUT)/student-taught-further --out $@
 
-further: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-taught-further student-mean-further student-mean-of-four) | $(RELEASED)/student
+further: $(patsubst %,$(OUT)/choice/%-tflite-int8,student-taught-further student-mean-further student-mean-of-four) | $(RELEASED)/student $(OUT)/teacher-everyday
 	$(call on_held_out,$^)
-	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(EVERYDAY_HELD_OUT) --rows $(OUT)/choice.jsonl --skip-latency
+	$(COMPARE) $(OUT)/teacher-everyday $(OUT)/teacher-everyday-further --data $(EVERYDAY_HELD_OUT) $(CHOICE) --skip-latency
+	$(RUN) -m benchmarks.table $(OUT)/choice/rows.jsonl --view accuracy
 
 # Not released: the small teacher, which has all heads and neurons of MiniLM-L6, trained the same way for a file in int4.
 $(OUT)/wide: | $(RELEASED)/teacher
@@ -295,7 +295,7 @@ wide: $(OUT)/choice/student-wide-tflite-int4 | $(RELEASED)/student
 
 # All in one run, in which the models take turns; then the files beside those of other toolchains: unpadded, and more
 # briefly at every length.
-BESIDE_TOOLS := $(COMPARE) $(FILES) --toolchains $(RELEASED)/student --rows $(OUT)/toolchains.jsonl
+BESIDE_TOOLS := $(COMPARE) $(FILES) --toolchains $(RELEASED)/student --rows $(OUT)/toolchains/rows.jsonl
 
 times: scores
 	$(COMPARE) $(ALL) $(BESIDE_LARGE) --data $(DEV) $(ROWS) --lengths unpadded --threads 1

@@ -62,17 +62,15 @@ $(MODELS:%=$(OUT)/%): $(OUT)/%:
 	$(STORE)
 	$(RUN) -m distill.finetune --model $(ENCODER) --head $(head) --seed $(lastword $(subst -seed, ,$*)) $(if $(filter $(head),$(STANDALONE)),--learning-rate $(STANDALONE_RATE),--learning-rate $(LEARNING_RATE) $(LAYERS:%=--layers %)) --data $(TRAIN) --epochs $(EPOCHS) --batch-size $(BATCH_SIZE) $(FINETUNE) --out $(OUT)/$* --resume
 
-$(OUT)/%-onnx-fp32: | $(OUT)/%
-	$(RUN) -m export.onnx --model $(OUT)/$*
-
-$(OUT)/%-onnx-int8: | $(OUT)/%
-	$(RUN) -m export.onnx --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
-
-$(OUT)/%-tflite-fp32: | $(OUT)/%
-	$(RUN) -m export.tflite --model $(OUT)/$*
-
-$(OUT)/%-tflite-int8: | $(OUT)/%
-	$(RUN) -m export.tflite --model $(OUT)/$* --quantize int8 --min-equal-spans 0.7
+define export
+$(OUT)/%-$1-$2: | $(OUT)/%
+	$(RUN) -m export.$1 --model $(OUT)/$$* --quantize $2$(if $(filter int8,$2), --min-equal-spans 0.7)
+endef
+FORMS := onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8
+$(foreach form,$(FORMS),$(eval $(call export,$(firstword $(subst -, ,$(form))),$(lastword $(subst -, ,$(form))))))
+ifneq ($(filter-out $(FORMS),$(EXPORTS)),)
+$(error $(RECIPE): EXPORTS: no $(firstword $(filter-out $(FORMS),$(EXPORTS))); give some of $(FORMS))
+endif
 
 # Exports of one format are measured in one run, in which the models take turns.
 rows: models $(OUT)/dev.json

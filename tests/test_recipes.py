@@ -33,7 +33,7 @@ WINDOWS = "recipes.with_windows"  # takes a bundle, a length and the bundle to c
 MOVE = "mv"  # takes a bundle and its new folder
 RECIPES = {
     "flagship": (
-        ("rows", "arm", "choice", "wide", "large-teacher"),
+        ("rows", "arm", "choice", "further", "wide", "large-teacher"),
         {**FILES, "DEV1": "dev1.json", "MORE": "a.json b.json"},
         {
             *("distill.unlabelled", "distill.finetune", "distill.logits", "distill.run", "compress.qat"),
@@ -94,6 +94,8 @@ def make(folder, recipe, *goals, **variables):
     for name in (".venv/bin/python", *" ".join(FILES.values()).split(), "dev1.json", "a.json", "b.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
+    for name in ("runs/teacher", "models/teacher"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     given = [f"{name}={value}" for name, value in variables.items()]
     return run(folder, ["make", "--dry-run", "-f", f"recipes/{recipe}.mk", *goals, *given])
 
@@ -111,7 +113,7 @@ def steps(request, tmp_path_factory):
     done = make(tmp_path_factory.mktemp("recipe"), request.param, *goals, **variables)
     assert done.returncode == 0, done.stderr
     parts = [part.strip() for line in done.stdout.splitlines() for part in line.split(" && ")]
-    lines = [part for part in parts if part.startswith((".venv", "OMP_", "ACCELERATE_", f"{MOVE} "))]
+    lines = [part for part in parts if part.startswith((".venv", "OMP_", f"{MOVE} "))]
     parsed = [
         (MOVE, shlex.split(line)[1:])
         if m is None
@@ -133,6 +135,13 @@ def steps(request, tmp_path_factory):
         ("flagship", {**FILES, "MORE": "a.json absent.json"}, "flagship.mk: absent.json: no such file"),
         ("standalone-models", {}, "standalone-models.mk: TRAIN is not given"),
         ("gpu", {"TRAIN": "train.json"}, "gpu.mk: DEV is not given"),
+        (
+            "heads",
+            {"EXPORTS": "onnx-int8 tflite-fp8"},
+            "heads.mk: EXPORTS: no tflite-fp8; give some of onnx-fp32",
+        ),
+        ("search", {**FILES, "MODEL": "runs/gone"}, "search.mk: MODEL=runs/gone: no such folder"),
+        ("thesis", {**FILES, "TEACHER": "runs/gone"}, "thesis.mk: TEACHER=runs/gone: no such folder"),
     ],
 )
 def test_a_wrong_variable_or_a_missing_file_is_said_in_one_line(tmp_path, recipe, variables, message):

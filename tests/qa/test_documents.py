@@ -63,6 +63,7 @@ def test_a_text_that_mentions_pdf_is_a_text(tmp_path):
         ("<p>Rent <![CDATA[is < 900]]>", "Rent"),
         ("<p>H<sub\n>2</sub\n>O and 5<!--\n-->00\n<em>o</em\n>n", "H2O and 500 on"),
         ("<p>Rent <svg><title>due</title></svg> is 900", "Rent is 900"),
+        ("<ruby>東京<rt>とうきょう</rt></ruby>に<ruby>住<rp>(<rt>す<rp>)</ruby>む", "東京に住む"),
     ],
 )
 def test_a_page_has_the_words_that_a_browser_shows(tmp_path, html, text):
@@ -101,6 +102,15 @@ def test_a_pdf_is_read_by_its_pages(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(OptionError, match=what):
             read_texts([str(path)])
+
+
+def test_letters_as_a_font_draws_them_become_letters(tmp_path, monkeypatch):
+    """U+FEE3 and others are forms of Arabic letters, U+FB2A of a Hebrew one."""
+    drawn = "\ufee3\ufeae\ufea3\ufe92\ufe8e \ufb2a \ufb01 x"
+    (tmp_path / "paper.pdf").write_bytes(pdf_of("x"))
+    monkeypatch.setattr("pypdf.PageObject.extract_text", lambda page: drawn)
+    (document,) = read_texts([str(tmp_path / "paper.pdf")]).documents
+    assert document.text == "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05c1 fi x"
 
 
 def test_a_pdf_without_pypdf_says_what_to_install(tmp_path, monkeypatch):

@@ -3,9 +3,9 @@
 const BLOCKS = "br, p, div, section, article, header, footer, h1, h2, h3, h4, h5, h6, li, dt, dd, tr, blockquote, pre";
 // Tags that can stand within a word, as in qa/documents.py.
 const INLINE =
-  "a, abbr, b, bdi, bdo, cite, code, del, em, font, i, ins, kbd, mark, q, s, samp, " +
-  "small, span, strong, sub, sup, time, tt, u, var, wbr";
-const HIDDEN = "noscript, script, style, template, title"; // also there
+  "a, abbr, b, bdi, bdo, cite, code, del, em, font, i, ins, kbd, mark, q, rb, rp, rt, ruby, " +
+  "s, samp, small, span, strong, sub, sup, time, tt, u, var, wbr";
+const HIDDEN = "noscript, rp, rt, script, style, template, title"; // also there
 const HTML_NAME = /\.x?html?$/i;
 const HTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)/i;
 const XHTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=/i;

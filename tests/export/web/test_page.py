@@ -207,6 +207,10 @@ HTML_FILES = {
         "<body><p>Keys are<br/>at the desk.</p><noscript>x</noscript></body></html>",
         ["Keys are", "at the desk."],
     ),
+    "ruby.html": (
+        "<p><ruby>東京<rt>とうきょう</rt></ruby>に<ruby>住<rp>(<rt>す<rp>)</ruby>む。",
+        ["東京に住む。"],
+    ),
     "broken.xhtml": (
         "<html xmlns='http://www.w3.org/1999/xhtml'><head><title>t</title></head><body><p>Open at nine.</p>"
         "<p>Smith & Sons own it.<br>Rent: 900.</p></body></html>",

@@ -21,16 +21,18 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Result, Runtime, Scores
 from qa.base.errors import SquadFormatError
 from qa.base.files import write_whole
+from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
-from qa.evaluation.predict import answer_texts, evaluate_runtime
+from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
 from qa.runtime.runtimes import Runtime as LoadedRuntime
 from qa.runtime.runtimes import available_cores, load_runtime
+from qa.text.preselection import MOST_WINDOWS
 
 Answers = dict[str, str]
 SAME_F1 = 1e-6  # points by which a sum of the same scores in another order may differ
@@ -68,9 +70,26 @@ def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None
             known = _known(run, model)
             if known is None:
                 note(f"{model.name}: {name}, {len(run.examples)} questions")
-                return None, *evaluate(runtime, _scored_bundle(model, runtime), run.examples)
+                bundle = _scored_bundle(model, runtime)
+                with closing(Journal(run.file.path, _identity(run, model), run.date)) as journal:
+                    found = evaluate(runtime, bundle, run.examples, journal)
+                    journal.remove()
+                return None, *found
     model.runtime = known.runtime
     return known, {key: getattr(known, key) for key in SCORES}, {}
+
+
+def _identity(run: Run, model: ModelUnderTest) -> dict[str, Any]:
+    """Return all that answers depend on: a stopped run continues with its own only."""
+    return {
+        "scored": model.sha256,
+        "model": model.name,
+        "runtime": str(model.runtime),
+        "target": run.target,
+        "data": run.data.sha256,
+        "most_windows": MOST_WINDOWS,
+        "row": JOURNAL_ROW,
+    }
 
 
 def _known(run: Run, model: ModelUnderTest) -> Accuracy | None:
@@ -125,10 +144,13 @@ def _scored_bundle(model: ModelUnderTest, runtime: LoadedRuntime) -> Bundle:
 
 
 def evaluate(
-    runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example]
+    runtime: LoadedRuntime, bundle: Bundle, examples: Sequence[Example], journal: Journal | None = None
 ) -> tuple[dict[str, Any], Answers]:
-    """Run the bundle over all examples: (fields of an Accuracy, answer text by question id)."""
-    scores, predictions = evaluate_runtime(runtime, bundle, examples)
+    """Run the bundle over all examples: (fields of an Accuracy, answer text by question id).
+
+    What the `journal` has is not computed again.
+    """
+    scores, predictions = evaluate_runtime(runtime, bundle, examples, journal)
     scores |= calibration_scores(examples, predictions, bundle.settings)
     threshold = bundle.settings.null_threshold
     answers = answer_texts(examples, predictions, threshold)

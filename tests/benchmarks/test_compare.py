@@ -28,7 +28,8 @@ from export.options import OnnxOptions
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, open_bundle
-from qa.data.squad import Answer, Example
+from qa.data.squad import Answer, Example, read_squad
+from qa.evaluation import predict as prediction
 from qa.runtime.runtimes import available_cores
 
 WRITE_REPORT = measure_and_show.write_report
@@ -80,9 +81,9 @@ def measured(monkeypatch):
     computed = []
     real = accuracy.evaluate
 
-    def counting(runtime, bundle, examples):
+    def counting(runtime, bundle, examples, journal):
         computed.append(bundle.path.name)
-        return real(runtime, bundle, examples)
+        return real(runtime, bundle, examples, journal)
 
     monkeypatch.setattr(accuracy, "evaluate", counting)
     return computed
@@ -165,6 +166,26 @@ def test_accuracy_is_reused_for_the_same_bundle_data_and_runtime_only(
     rows.write_text(rows.read_text().replace('"version":"2', '"version":"1'))
     scored(teacher)
     assert measured == ["teacher"] * 4
+
+
+def test_scoring_that_was_stopped_goes_on_with_the_questions_it_lacks(
+    teacher, scored, data, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(prediction, "PART_CHARACTERS", 1)
+    real, seen = prediction.run_windows, []
+
+    def second_stops(runtime, windows):
+        seen.append(windows)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return real(runtime, windows)
+
+    monkeypatch.setattr(prediction, "run_windows", second_stops)
+    with pytest.raises(KeyboardInterrupt):
+        scored(teacher)
+    (row,) = scored(teacher)
+    assert len(seen) == 1 + len(read_squad(data)) == 1 + row.n
+    assert not (tmp_path / "run" / "rows.jsonl.journal").exists()
 
 
 def test_scores_whose_answers_are_gone_are_computed_again(teacher, scored, tmp_path, measured):

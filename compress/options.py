@@ -11,7 +11,6 @@ from distill.prune_plan.options import PruningOptions
 from distill.training.options import TrainingOptions
 from qa.base.cli import changed, check_choice, check_exclusive, check_option, flag_of
 from qa.base.help import Expert
-from qa.bundles.hf_import import output_beside
 from qa.formats.precision import INTEGER_BITS
 
 
@@ -35,16 +34,6 @@ class RecoveryOptions(DistillationOptions):
     """Peak learning rate."""
     batch_size: Expert[int] = 16
     """Windows in a step."""
-
-    @property
-    def suffix(self) -> str:
-        """Name ending of the result."""
-        raise NotImplementedError
-
-    @property
-    def target(self) -> Path:
-        """Bundle to create."""
-        return self.out or output_beside(self.model, self.suffix)
 
 
 class Method(NamedTuple):
@@ -104,11 +93,6 @@ class PruneOptions(RecoveryOptions, PruningOptions, MagnitudeOptions):
         self.training()
         self.weights()
 
-    @property
-    def suffix(self) -> str:
-        """Name ending of the result."""
-        return METHODS[self.method].suffix
-
 
 @dataclass(frozen=True, kw_only=True)
 class QATOptions(RecoveryOptions):
@@ -132,8 +116,3 @@ class QATOptions(RecoveryOptions):
         # Without training, the options of the loop are checked all the same: they are recorded.
         TrainingOptions(**same_named(TrainingOptions, self) | {"epochs": self.epochs or 1})
         self.weights()
-
-    @property
-    def suffix(self) -> str:
-        """Name ending of the result."""
-        return f"qat-{self.quantize}"

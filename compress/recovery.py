@@ -11,15 +11,16 @@ from distill.teacher import TeacherBundle, distillation_trainer
 from distill.training.trainer import AfterStep, Trainer
 from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
-from qa.bundles.hf_import import open_model
+from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
 from qa.models.model import QAModel
 from qa.text.features import Window
 
 
-def open_making(stage: str, command: str, options: RecoveryOptions) -> Making:
+def open_making(stage: str, command: str, options: RecoveryOptions, suffix: str) -> Making:
     """Begin or continue the bundle of a stage; print the one that an interrupted run had finished.
 
+    By default it lies beside the parent, and `suffix` ends its name.
     OptionError when torchrun started several processes. BundleError when the result exists and the run is not
     resumed.
     """
@@ -27,7 +28,8 @@ def open_making(stage: str, command: str, options: RecoveryOptions) -> Making:
         raise OptionError(
             f"{command} runs as one process, on one GPU where there is one; start it without torchrun"
         )
-    making = Making.open(stage, options, options.target, model=options.model, teacher=options.teacher)
+    out = options.out or output_beside(options.model, suffix)
+    making = Making.open(stage, options, out, model=options.model, teacher=options.teacher)
     if making.done:
         print(summary(making.done))
     else:

@@ -185,8 +185,9 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         ):
             both = getattr(self, name) is not None and getattr(self, other) is not None
             check_exclusive(both, flag_of(name), flag_of(other))
+        names_width = any(value is not None for value in (self.target_mb, self.keep_heads, self.keep_ffn))
         for name in ("student", "student_encoder", "student_layers"):
-            both = getattr(self, name) is not None and self.names_width
+            both = getattr(self, name) is not None and names_width
             check_exclusive(both, flag_of(name), "--keep-... or --target-mb")
         self.check_pruning_options()
         for name in changed(self, () if self.prunes else ["importance_windows"]):

@@ -37,7 +37,7 @@ from benchmarks.measure.cuda import gpu
 from benchmarks.measure.models import bundle_metadata
 from benchmarks.measure.plan import sample_windows
 from benchmarks.measure.run import now
-from benchmarks.measure.worker import resident_mb
+from benchmarks.measure.worker import peak_mb
 from benchmarks.results.files import ResultFile
 from benchmarks.results.rows import CPU, CUDA, Data, Machine, Runtime, TrainingSpeed
 from benchmarks.results.stats import MIN_ROUNDS, paired_ratio
@@ -224,7 +224,7 @@ def measure(config: SpeedOptions, name: str) -> Speed:
     ):
         train(config, CASES[name], open_model(config.teacher), Path(work), after_step)
     seconds = ends[WARMUP_STEPS + config.steps] - ends[WARMUP_STEPS]
-    peak = torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else resident_mb("VmHWM")
+    peak = torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else peak_mb()
     return config.batch_size * config.steps / seconds, peak
 
 

@@ -95,13 +95,13 @@ def text_of(path: str) -> str:
         return ""
 
 
-def resident_mb(field: str) -> float | None:
-    """Return VmRSS (now) or VmHWM (peak) of this process in MB, or None where the system does not tell.
+def peak_mb() -> float | None:
+    """Return the peak of this process's memory in MB, or None where the system does not tell.
 
     Not getrusage: its peak starts at that of the process that started this one.
     """
     for line in text_of("/proc/self/status").splitlines():
-        if line.startswith(f"{field}:"):
+        if line.startswith("VmHWM:"):
             return round(1024 * int(line.split()[1]) / 1e6, 1)
     return None
 
@@ -247,7 +247,7 @@ class Server:
         return {
             "times_ms": times,
             "n_warmup": WARMUP_CALLS,
-            "peak_memory_mb": resident_mb("VmHWM") if peak is None else peak(),
+            "peak_memory_mb": peak_mb() if peak is None else peak(),
             "latency_ms_first": self.first_ms,
         }
 

@@ -44,7 +44,7 @@ class Difference:
     @property
     def verdict(self) -> str:
         """Say in words if the difference exceeds noise."""
-        if self.interval.holds_zero:
+        if self.interval.low <= 0 <= self.interval.high:
             return "within the noise of questions"
         if self.seed_margin is None:
             return "exceeds the noise of questions; seeds not tried"

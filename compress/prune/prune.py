@@ -13,10 +13,10 @@ from qa.bundles.next_export import say_next_export
 
 def prune(options: PruneOptions) -> Bundle:
     """Open the parent, prune, recover, save, and print what it gained."""
-    making = open_making("prune", "compress.prune", options)
+    chosen = METHODS[options.method]
+    making = open_making("prune", "compress.prune", options, chosen.suffix)
     if making.done:
         return making.done
-    chosen = METHODS[options.method]
     steps = resolve_name(chosen.steps) if isinstance(chosen.steps, str) else chosen.steps
     method: PruningMethod[Any] = steps(options)
     recovery = Recovery(options, making)

@@ -23,7 +23,7 @@ def train(options: QATOptions) -> Bundle:
 
 def trained(options: QATOptions) -> Bundle:
     """Open the parent, round, train, save, and print the result's summary."""
-    making = open_making("quantize", "compress.qat", options)
+    making = open_making("quantize", "compress.qat", options, f"qat-{options.quantize}")
     if making.done:
         return making.done
     recovery = Recovery(options, making)

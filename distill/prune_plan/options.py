@@ -54,8 +54,3 @@ class PruningOptions:
             raise OptionError(f"{flag_of(name)} needs --target-mb, whose file it describes")
         n_windows = self.importance_windows
         check_option(n_windows >= 1, "--importance-windows", n_windows, "at least 1")
-
-    @property
-    def names_width(self) -> bool:
-        """True where any option decides how much is pruned."""
-        return any(value is not None for value in (self.target_mb, self.keep_heads, self.keep_ffn))

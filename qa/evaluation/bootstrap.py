@@ -28,11 +28,6 @@ class Interval:
     low: float
     high: float
 
-    @property
-    def holds_zero(self) -> bool:
-        """True when 0 lies in the interval."""
-        return self.low <= 0 <= self.high
-
 
 def resampled_means(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed: int = 0) -> np.ndarray:
     """Return the means of `n_resamples` draws of Q out of Q questions: (Q,) -> (R,), or (Q, K) -> (R, K).
@@ -53,11 +48,6 @@ def resampled_means(values: np.ndarray, *, n_resamples: int = N_RESAMPLES, seed:
         counts = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)
         means.append(counts @ values / n)
     return np.concatenate(means)
-
-
-def interval(values: np.ndarray) -> Interval:
-    """Return the mean of values (Q,) with its interval."""
-    return _interval(np.mean(values), resampled_means(values))
 
 
 def _interval(mean: float, drawn: np.ndarray) -> Interval:

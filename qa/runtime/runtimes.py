@@ -64,15 +64,10 @@ class TorchRuntime:
         return importlib.import_module("torch")
 
     def __init__(self, weights: Path, threads: int, device: str = "cpu") -> None:
-        self.library()
+        self._torch = self.library()
         from qa.models.model import QAModel
 
-        self.use(QAModel.from_pretrained(weights.parent).to(device), threads, device)
-
-    def use(self, model: Any, threads: int, device: str = "cpu") -> None:
-        """Compute with this QAModel, which is on the device."""
-        self._torch = self.library()
-        self.model = model
+        self.model = QAModel.from_pretrained(weights.parent).to(device)
         self.device = device
         self._threads = threads
         self.version = str(self._torch.__version__)

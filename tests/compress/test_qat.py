@@ -342,7 +342,7 @@ def test_a_checkpoint_that_is_not_gone_on_with_leaves_rounding_as_it_is(config, 
     """Without epochs there is nothing to go on with, whatever a stopped run of the same name left."""
     straight = train(replace(config, epochs=0))
     again = replace(config, out=tmp_path / "again", epochs=0, resume=True)
-    checkpoint = work_folder(again.target) / CHECKPOINT
+    checkpoint = work_folder(again.out) / CHECKPOINT
     checkpoint.parent.mkdir(parents=True)
     checkpoint.write_bytes(b"of a run with epochs")
     assert train(again).manifest.files["model.safetensors"] == straight.manifest.files["model.safetensors"]

@@ -57,6 +57,8 @@ class Recovery:
         self.teacher.read(self.parent.tokenizer, self.splits.train)
         self.before = QAModel.from_pretrained(self.parent.path)
         """The parent's model, which stays the same."""
+        if teacher is self.parent:
+            self.teacher.model = self.before
         self.model = QAModel.from_pretrained(self.parent.path)
         """The model to change."""
         self.model.encoder.check_length(self.parent.settings.max_length)

@@ -93,7 +93,7 @@ def resolve(data: str, split: str) -> Path:
 def _converted(path: Path, split: str) -> Path:
     """Return the SQuAD file made of flat records; it lies in the cache under their hash."""
     from qa.data.convert.report import log_path
-    from qa.data.convert.rows import convert_silently
+    from qa.data.convert.rows import convert_silently, notes_path
 
     to_score = split == "dev"
     split = {"dev": "validation"}.get(split, split)  # of a datasets folder with several
@@ -112,6 +112,8 @@ def _converted(path: Path, split: str) -> Path:
     if not out.is_file():
         convert_silently(path, out, split, to_score=to_score)
     n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
+    for odd in notes_path(out).read_text(encoding="utf-8").splitlines():
+        print(f"{path}: {odd}", file=sys.stderr)
     if n_dropped:
         print(f"{path}: {n_dropped} records are left out; {log_path(out)} lists them", file=sys.stderr)
     return out

@@ -4,7 +4,6 @@ Where each answer stands in its context is looked up.
 """
 
 import hashlib
-import sys
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from tyro.conf import Positional
 
 from qa.base.errors import SquadFormatError, first_few
+from qa.base.files import write_whole
 from qa.data.convert.cells import ANSWERS, NO_ANSWER, Number, Unusable, given_answers, is_empty, is_true
 from qa.data.convert.offsets import (
     Counting,
@@ -246,12 +246,22 @@ def convert_rows(options: RowsOptions) -> Report:
 
 
 def convert_silently(path: Path, out: Path, split: str, *, to_score: bool) -> None:
-    """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing but what
-    may surprise."""
+    """Convert as `convert_rows` does, or `to_score` as `convert` does, and print nothing.
+
+    What may surprise is written beside `out`, to be said by every command that reads it.
+    """
     report = Report()
     examples, made_from = read_examples(str(path), split, report, to_score=to_score)
     check_converted(report, f"{path}:")
+    odd = [
+        f"{report.converted[kind]:,} questions are {kind}"
+        for kind in (BOTH, NEITHER)
+        if report.converted[kind]
+    ]
+    write_whole(notes_path(out), "".join(f"{line}\n" for line in odd))
     write(out, examples, report, made_from)
-    for kind in (BOTH, NEITHER):
-        if n := report.converted[kind]:
-            print(f"{path}: {n:,} questions are {kind}", file=sys.stderr)
+
+
+def notes_path(out: Path) -> Path:
+    """Return the file of what is odd in a converted file."""
+    return out.with_name(f"{out.name}.notes")

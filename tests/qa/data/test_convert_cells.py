@@ -9,6 +9,7 @@ from pyarrow import parquet
 from qa.base.errors import SquadFormatError
 from qa.data.convert.cells import is_empty
 from qa.data.convert.rows import BOTH, NEITHER, RowsOptions, convert_rows
+from qa.data.datasets import resolve
 from qa.data.squad import Answer, read_squad
 
 CANAL = "The canal was opened in 1841. Two locks lift boats by nine metres, and 1841 boats pass a year."
@@ -366,3 +367,14 @@ def test_a_split_in_the_cache_of_datasets_is_read_alone(tmp_path):
         convert(cache, split="test")
     with pytest.raises(SquadFormatError, match=rf"split 'train'; found cache; give {cache}$"):
         convert(tmp_path)
+
+
+def test_what_is_odd_in_a_table_is_said_each_time_that_it_is_read(tmp_path, capsys):
+    table = tmp_path / "mine.csv"
+    table.write_text("question,context,answer,is_impossible\nWho?,Ada wrote it.,Ada,true\n")
+    said = set()
+    for _ in range(2):
+        resolve(str(table), "train")
+        said.add(capsys.readouterr().err)
+    (line,) = said
+    assert f"{table}: 1 questions are {BOTH}" in line

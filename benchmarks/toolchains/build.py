@@ -18,6 +18,7 @@ from qa.runtime.remote import ROOT, complaint, exit_text
 
 ENVIRONMENTS = ".venv-toolchains"
 RECORD = "toolchain.json"
+MODELS = ROOT / "qa" / "models"  # adapters trace them
 TIMEOUT_S = 3600  # quantizing takes minutes
 
 
@@ -55,6 +56,9 @@ def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path)
         "toolchain": toolchain.name,
         "bundle_sha256": bundle.sha256,
         "adapter_sha256": file_sha256(ROOT / f"{toolchain.module.replace('.', '/')}.py"),
+        "model_code_sha256": {
+            str(path.relative_to(MODELS)): file_sha256(path) for path in sorted(MODELS.rglob("*.py"))
+        },
         "versions": versions,
     }
     if toolchain.source is not None:

@@ -37,24 +37,8 @@ RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or 
 HIDDEN = ("noscript", "script", "style", "template", "title", *RUBY)
 # Tags that can stand within a word.
 INLINE = {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"}
-INLINE |= {
-    "rb",
-    "rp",
-    "rt",
-    "ruby",
-    "s",
-    "samp",
-    "small",
-    "span",
-    "strong",
-    "sub",
-    "sup",
-    "time",
-    "tt",
-    "u",
-    "var",
-    "wbr",
-}
+INLINE |= {"rb", "rp", "rt", "ruby", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u"}
+INLINE |= {"var", "wbr"}
 NAMED_FILES = 3  # of a folder's files that cannot be read
 
 

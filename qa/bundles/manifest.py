@@ -97,7 +97,7 @@ NOTABLE_SHARE = 0.01
 
 
 def is_notable(share: float | None) -> bool:
-    """Return True where so many questions are about passages trained on that scores say nothing new.
+    """Return True where too many questions are about passages trained on to score new texts.
 
     A single passage may be a word that both have, or one of a million hashes that is equal by chance.
     """

@@ -89,7 +89,10 @@ def fit(options: FitOptions) -> None:
     )
     exit_if_failed(measure(compared))
     kept = "ours" if options.model is None else str(model)
-    print(verdict(*difference(rows, held_out, baseline, file), kept))
+    found = verdict(*difference(rows, held_out, baseline, file), kept)
+    if parent.settings.null_threshold is None and bundle.settings.null_threshold is not None:
+        found += f"; {kept} has no no-answer threshold, and one may be all that the new file has more"
+    print(found)
 
 
 def split(options: FitOptions) -> tuple[Path, Path | None]:

@@ -15,6 +15,7 @@ from benchmarks.measure.plan import FULL, QUICK
 from benchmarks.measure.run import Run, now
 from benchmarks.options import CompareOptions
 from benchmarks.resolve import (
+    COMPARE,
     command_line,
     exports,
     find_rows,
@@ -36,6 +37,7 @@ from benchmarks.show.tables import as_text
 from benchmarks.show.views import view_tables
 from qa.base.cli import one_line
 from qa.base.errors import BundleError
+from qa.base.next_step import typed
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
 
@@ -216,4 +218,6 @@ def show(
             print(as_text(table))
     print(f"rows: {rows}\nreport: {page}")
     if views == MODEL_VIEWS[False]:
+        if not Path(COMPARE).is_file():  # as in an installation
+            command = command.replace(f"python {COMPARE}", typed("compare"), 1)
         print(f"all columns and settings: {command} --details")

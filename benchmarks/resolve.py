@@ -25,6 +25,8 @@ from qa.data import datasets
 from qa.data.squad import Example, read_squad
 from qa.runtime.runtimes import available_cores
 
+COMPARE = "benchmarks/compare.py"
+
 
 def rows_of(options: CompareOptions) -> Path:
     """Return the file of the results; it need not exist."""
@@ -149,7 +151,7 @@ def read_data(data: str) -> tuple[Data, list[Example]]:
 
 def command_line(options: CompareOptions) -> str:
     """Return the command that repeats this comparison."""
-    return command_line_of("benchmarks/compare.py", options, positional="bundles")
+    return command_line_of(COMPARE, options, positional="bundles")
 
 
 def find_rows(options: CompareOptions) -> ResultFile:

@@ -42,6 +42,7 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
 
     from safetensors.torch import load_file
 
+    from distill.making import usual_rate
     from distill.training.lora import add_adapter
 
     with restored_bundle(adapter, options.out) as draft:
@@ -51,7 +52,14 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
     bundle = open_bundle(options.out)
     n_parameters = adapter.manifest.parameters.total
     print(f"{options.out}: {n_parameters:,} parameters, bit for bit those that were trained")
-    say_next("distill", "--teacher", options.out, "--out", output_beside(options.out, "distilled"))
+    say_next(
+        "distill",
+        "--teacher",
+        options.out,
+        *usual_rate(bundle),
+        "--out",
+        output_beside(options.out, "distilled"),
+    )
     return bundle
 
 

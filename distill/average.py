@@ -48,7 +48,7 @@ class AverageOptions:
     models: tuple[Path, ...]
     """PyTorch bundles or transformers checkpoints, two at least; they are left as they are."""
     out: Path
-    """Bundle to create; it has the windows of the first model, and a no-answer threshold of its own."""
+    """Bundle to create; it has the first model's windows, and thresholds tuned on what that holds out."""
 
     def __post_init__(self) -> None:
         several = len(set(self.models)) == len(self.models) >= 2
@@ -164,7 +164,13 @@ def average(options: AverageOptions) -> Bundle:
             "their mean may answer worse than each; train all with one --seed",
             file=sys.stderr,
         )
-    if len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:
+    if HELD_OUT not in bundles[0].manifest.files and bundles[0].settings.null_threshold is not None:
+        print(
+            f"--models: {bundles[0].path} holds out no questions, so its thresholds stay; tune them with "
+            "python -m export.tune",
+            file=sys.stderr,
+        )
+    elif len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:
         print(
             f"--models: they hold out different questions; the thresholds are tuned on those of "
             f"{bundles[0].path}, which others may have learnt",

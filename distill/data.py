@@ -13,7 +13,7 @@ from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
-from qa.evaluation.threshold import hold_out, read_held_out, too_few
+from qa.evaluation.threshold import hold_out, kept, read_held_out, too_few
 from qa.text.features import Window, make_windows
 from qa.text.long_answers import long_answers
 from qa.text.settings import QASettings
@@ -55,6 +55,8 @@ def training_questions(
     before = read_held_out(parent.path) if parent else []
     questions = read_squad(train_file, unlabelled=unlabelled)
     train, held_out = hold_out(questions, before)
+    n_apart = len(held_out)
+    held_out = kept(held_out)
     has_threshold = parent is not None and parent.settings.null_threshold is not None
     # On passages that the parent holds out, its threshold was tuned: they stay out of training.
     is_new = not {e.context for e in held_out} & {e.context for e in before}
@@ -62,8 +64,9 @@ def training_questions(
         print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
         train, held_out = questions, []
     elif held_out:
-        n = f"{len(held_out):,} of {len(questions):,} questions"
-        print(f"held out: {n}, for the no-answer threshold", file=sys.stderr)
+        n = f"{n_apart:,} of {len(questions):,} questions"
+        of_these = f"; {len(held_out):,} of them are kept" if len(held_out) < n_apart else ""
+        print(f"held out: {n}, for the no-answer threshold{of_these}", file=sys.stderr)
         learnt = TrainedOn.read(parent.path).overlap(held_out) if parent else None
         if parent and learnt and is_notable(learnt):
             print(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
+import torch
 from safetensors.torch import save
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from distill.options import StageOptions
 from distill.run_inputs import check_inputs
 from distill.save import save_bundle
 from distill.training.checkpoint import CHECKPOINT
+from distill.training.options import BASE_WIDTH, HIGH_RATE
 from distill.training.trainer import Trainer
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, write_whole
@@ -26,7 +28,7 @@ from qa.bundles.trained_on import TrainedOn, overlap_line
 from qa.data.datasets import resolve
 from qa.evaluation.threshold import all_answered, save_held_out, too_few
 from qa.formats.registry import ADAPTER
-from qa.models.model import QAModel
+from qa.models.model import QAModel, read_config
 from qa.text.settings import QASettings
 
 
@@ -227,3 +229,10 @@ def summary(bundle: Bundle) -> str:
         line += f", EM {scores.exact:.2f}, F1 {scores.f1:.2f} on {on}"
         line = "; ".join(filter(None, [line, overlap_line(scores.train_overlap or 0)]))
     return line
+
+
+def usual_rate(bundle: Bundle) -> tuple[str, ...]:
+    """Return the flag for a rate that suits a wide encoder; none where the default suits."""
+    with torch.device("meta"):
+        width = QAModel.from_config(read_config(bundle.path)).encoder.hidden_size
+    return ("--learning-rate", f"{HIGH_RATE:g}") if width >= BASE_WIDTH else ()

@@ -38,4 +38,6 @@ def teacher_score(teacher: Bundle, splits: DataSplits) -> str:
         model = replace(teacher, settings=teacher.settings.in_mode("answering"))
     metrics, _ = evaluate_runtime(load_runtime(model), model, sample)
     f1 = f"F1 {metrics['f1']:.2f} on {len(sample)} questions of {source}"
+    if model.settings.null_threshold is None and not all(e.answers for e in sample):
+        f1 += f", {metrics['best_f1']:.2f} with the best threshold: it has none, and answers always"
     return f"teacher {teacher.path}: {f1}; a student rarely does better"

@@ -7,7 +7,7 @@ from safetensors.torch import load_file
 
 from distill.adapter import untrained
 from distill.data import load_splits, training_windows
-from distill.making import Making, Start, is_first_process, summary
+from distill.making import Making, Start, is_first_process, summary, usual_rate
 from distill.options import FinetuneOptions
 from distill.run_inputs import encoder_reference
 from distill.student import (
@@ -42,9 +42,11 @@ def finetune(options: FinetuneOptions) -> Bundle:
         print(summary(bundle), flush=True)
         if can_be_pruned(bundle):
             out = output_beside(bundle.path, "distilled")
-            say_next("distill", "--teacher", bundle.path, "--data", options.data, "--out", out)
+            eval_data = () if options.eval_data is None else ("--eval-data", options.eval_data)
+            more = (*eval_data, *usual_rate(bundle))
+            say_next("distill", "--teacher", bundle.path, "--data", options.data, *more, "--out", out)
         else:
-            say_next_export(bundle)
+            say_next_export(bundle, eval_data=options.eval_data)
     return bundle
 
 

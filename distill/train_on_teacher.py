@@ -41,7 +41,7 @@ def distil(options: DistillOptions) -> Bundle:
     bundle = making.done or distilled(options, making)
     if is_first_process():
         print(summary(bundle))
-        say_next_export(bundle, options.target_quantize, options.target_embeddings)
+        say_next_export(bundle, options.target_quantize, options.target_embeddings, options.eval_data)
     return bundle
 
 
@@ -52,7 +52,9 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     bundle = open_model(teacher_path(options), format="pytorch")
     teacher = TeacherBundle(bundle)
     taught = not options.weights().gold_only
-    splits = load_splits(options.data, options.eval_data, parent or bundle, unlabelled=taught)
+    # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
+    origin = None if starts_from_encoder(options) and not taught else bundle
+    splits = load_splits(options.data, options.eval_data, parent or origin, unlabelled=taught)
     copied = teacher_in_run(options)
     if copied and copied.exists():
         copy_bundle(bundle.path, copied)  # another model there is said before minutes of work
@@ -74,8 +76,6 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     if trainer.accelerator.is_main_process:
         announce(bundle, splits, options)
     trainer.train(options.resume)
-    # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
-    origin = None if starts_from_encoder(options) and not taught else bundle
     start = replace(start, parent=parent or origin, teacher=bundle if taught else None)
     return making.save(start, splits, made, trainer)
 

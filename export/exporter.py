@@ -119,7 +119,8 @@ class Exporter:
     def export(self) -> Bundle:
         """Export as `exported` does, and print the next command."""
         bundle = self.exported()
-        say_next("compare", self.source, self.out)
+        eval_data = self.options.eval_data
+        say_next("compare", self.source, self.out, *(() if eval_data is None else ("--data", eval_data)))
         return bundle
 
     def exported(self) -> Bundle:

@@ -34,9 +34,9 @@ class TuneOptions:
     out: Path | None = None
     """Bundle to create; by default beside the model, for a shipped model in runs, named <model>-tuned."""
     data: tuple[Path, ...] = ()
-    """Questions to tune on, at least 100 and 20 of them without an answer, which no training of the model
-    has seen: SQuAD JSON or records. Several files weigh the same, whatever their sizes. By default the
-    held-out questions of the bundle; an export finds them in its parent's held_out.json.gz."""
+    """Questions to tune on, at least 100, 20 of them with and 20 without an answer, which no training of
+    the model has seen: SQuAD JSON or records. Several files weigh the same, whatever their sizes. By default
+    the held-out questions of the bundle; an export finds them in its parent's held_out.json.gz."""
     eval_data: str | None = None
     """Questions to score the result on, for its card: embedded, everyday, squad, squad_v2, or a file
     of questions. Without it the new bundle has no scores."""

@@ -163,6 +163,7 @@ def _typed_questions(texts: Texts) -> Iterator[str]:
     if at_prompt:
         with suppress(ModuleNotFoundError):
             import readline  # noqa: F401  # gives input() a history
+    if sys.stdin.isatty():
         print(f"{texts.name}: ask a question; Ctrl-D ends", file=sys.stderr)
     n_questions = 0
     while True:

@@ -19,14 +19,14 @@ from benchmarks.measure.conditions import this_host
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, Result, Runtime, Scores
-from qa.base.errors import SquadFormatError
+from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.trained_on import overlap_line, train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions
-from qa.evaluation.bootstrap import score_intervals
+from qa.evaluation.bootstrap import MIN_QUESTIONS, score_intervals
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.evaluation.threshold import tune_for_bundle
@@ -42,7 +42,9 @@ SCORES = set(Scores.__struct_fields__) - set(Result.__struct_fields__)
 def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     """Measure one model, or reuse its scores from the results; append a result when anything is new."""
     try:
-        known, scores, answers = _known_or_computed(run, model)
+        known, scores, answers, journal = _known_or_computed(run, model)
+    except BusyError:
+        raise
     except Exception as error:  # runtimes raise types of their own; the comparison goes on without this model
         run.fail(model, error)
         return
@@ -56,12 +58,26 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     # What toolchains and other precisions made of a bundle was trained on the same.
     if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
         note(f"{model.name}: {line}")
+    always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
+    if always and not model.metadata.get("toolchain"):
+        note(
+            f"{model.name}: has no no-answer threshold, so each question without an answer counts as wrong; "
+            "tune one with export.tune, or import the checkpoint with --null-threshold 0"
+        )
     if known is None or not run.is_shown(model, known) or _relations_differ(model.accuracy, known):
         run.file.append(model.accuracy)
+    if journal is not None:
+        journal.remove()
+        journal.close()
 
 
-def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None, dict[str, Any], Answers]:
-    """Return the known result with its scores, or None with new scores and answers."""
+def _known_or_computed(
+    run: Run, model: ModelUnderTest
+) -> tuple[Accuracy | None, dict[str, Any], Answers, Journal | None]:
+    """Return the known result with its scores, or None with new scores and answers and their journal.
+
+    The caller removes and closes it.
+    """
     # Some toolchains take minutes to load. The hash covers their versions, so the runtime need not be asked.
     known = _known(run, model) if model.metadata.get("toolchain") else None
     if known is None:
@@ -71,12 +87,14 @@ def _known_or_computed(run: Run, model: ModelUnderTest) -> tuple[Accuracy | None
             if known is None:
                 note(f"{model.name}: {name}, {len(run.examples)} questions")
                 bundle = _scored_bundle(model, runtime)
-                with closing(Journal(run.file.path, _identity(run, model), run.date)) as journal:
-                    found = evaluate(runtime, bundle, run.examples, journal)
-                    journal.remove()
-                return None, *found
+                journal = Journal(run.file.path, _identity(run, model), run.date)
+                try:
+                    return None, *evaluate(runtime, bundle, run.examples, journal), journal
+                except BaseException:
+                    journal.close()
+                    raise
     model.runtime = known.runtime
-    return known, {key: getattr(known, key) for key in SCORES}, {}
+    return known, {key: getattr(known, key) for key in SCORES}, {}, None
 
 
 def _identity(run: Run, model: ModelUnderTest) -> dict[str, Any]:
@@ -110,14 +128,14 @@ def has_answers_of(run: Run, known: Scores) -> bool:
 
 
 def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
-    """Return whether anything but date, command and name differs.
+    """Return whether anything but date and command differs.
 
     Where the parent's answers are not kept any more, their agreement is carried over.
     """
     if now.same_answers is None:
         now.same_answers = then.same_answers
         now.same_answers_as = then.same_answers_as
-    return now != msgspec.structs.replace(then, date=now.date, command=now.command, model=now.model)
+    return now != msgspec.structs.replace(then, date=now.date, command=now.command)
 
 
 @contextmanager
@@ -244,7 +262,12 @@ def _answers(run: Run, sha256: str) -> Answers | None:
 def answer_intervals(
     examples: Sequence[Example], answers: Answers, base_answers: Answers | None
 ) -> dict[str, Any]:
-    """Return the ends of the intervals of EM and F1 and, with the baseline's answers, of both retained."""
+    """Return the ends of the intervals of EM and F1 and, with the baseline's answers, of both retained.
+
+    A few questions have none.
+    """
+    if len(examples) < MIN_QUESTIONS:
+        return {}
     scores = [exact_and_f1(examples, each) for each in (answers, base_answers) if each is not None]
     articles = [e.article for e in examples]
     baseline = None if base_answers is None else 1

@@ -37,6 +37,7 @@ def measure_latency(run: Run, plan: Plan, host: Host) -> None:
         "measured": [(model.sha256, str(model.runtime)) for model in run.models if model.error is None],
         "target": run.target,
         "data": run.data.sha256,
+        "questions": len(run.examples),
         "plan": asdict(plan),
         "machine": str(run.machine),
         "most_windows": MOST_WINDOWS,  # earlier versions timed all windows, and wrote failures otherwise

@@ -38,7 +38,7 @@ from export.parity import best_span
 from qa.base.errors import ProbeError
 from qa.bundles.trained_on import train_overlap
 from qa.data.squad import Example
-from qa.evaluation.bootstrap import score_interval
+from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
 from qa.evaluation.predict import answer_texts, predict, score
 from qa.formats.precision import PRECISIONS
 from qa.formats.tensors import Logits
@@ -86,7 +86,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         known = run.known(TargetAccuracy, model, n=len(run.examples))
         if known is not None and has_answers_of(run, known):
             note(f"{model.name}: accuracy on {target.name} reused from the results")
-            result = msgspec.structs.replace(known, **comparison(run, model))
+            result = msgspec.structs.replace(known, model=model.name, **comparison(run, model))
             if result != known or not run.is_shown(model, known):  # the baseline was measured later
                 run.file.append(msgspec.structs.replace(result, date=run.date, command=run.command))
             return host
@@ -161,8 +161,13 @@ def parity(
 
 
 def agreement(examples: Sequence[Example], answers: Answers, reference: Answers) -> dict[str, float]:
-    """Return the share of answers that equal the reference's, with its interval over articles."""
+    """Return the share of answers that equal the reference's, with its interval over articles.
+
+    A few questions have no interval.
+    """
     same = np.array([answers[e.id] == reference[e.id] for e in examples], np.float64)
+    if len(examples) < MIN_QUESTIONS:
+        return {"same_answers": float(same.mean())}
     found, _ = score_interval(same, [e.article for e in examples])
     return {
         "same_answers": found.mean,

@@ -25,6 +25,8 @@ from qa.text.features import Window
 from qa.text.preselection import MOST_WINDOWS, windows_to_read
 from qa.text.settings import QASettings
 
+CALIBRATED_AS_NOW = "2026-11-27T13:03"  # since then, an answer counts as right that shares a character
+
 
 def now() -> str:
     """Return the date of a run, UTC."""
@@ -101,13 +103,19 @@ class Run:
         if it is unknown.
 
         Scores with a no-answer threshold are not those of a model that answers always. Earlier versions
-        scored all windows of a long text, which are left out too.
+        scored all windows of a long text, or counted other answers as right in the calibration error: these
+        are left out too.
         """
         always = model.bundle.settings.null_threshold is None
         old = [
-            r for r in self.file.old if not isinstance(r, Accuracy) or (r.null_threshold is None) == always
+            r
+            for r in self.file.old
+            if (not isinstance(r, Accuracy) or (r.null_threshold is None) == always)
+            and r.data is not None
+            and r.data.sha256 == self.data.sha256
+            and (r.date >= CALIBRATED_AS_NOW or getattr(r, "calibration_error", None) is None)
         ]
-        names = ("bundle_sha256", "runtime", "target", "machine", "data")
+        names = ("bundle_sha256", "runtime", "target", "machine")
         found = newest(old, kind, **{name: self.common(model)[name] for name in names}, **more)
         settings = model.bundle.settings
         # Each window but the first adds `doc_stride` tokens, so a shorter text has no window too many.

@@ -61,7 +61,7 @@ def card_tables(groups: Sequence[Group]) -> list[Table]:
     """Return a table for each data set of this machine's CPU, with the results of other targets on it."""
     tables = []
     for group in (group for group in groups if group.target == CPU and group.entries):
-        others = [g for g in groups if g.target != CPU and g.newest.data == group.newest.data]
+        others = [g for g in groups if g.target != CPU and _content(g) == _content(group)]
         lines = [line for entry in group.entries for line in _lines(entry, others)]
         footnotes = [*table_footnotes(group, "card"), PASS]
         for other in others:
@@ -73,6 +73,11 @@ def card_tables(groups: Sequence[Group]) -> list[Table]:
             footnotes.append(f"{UNKNOWN} in all figures: not measured on that target")
         tables.append(make_table(f"{group.data}, by target", COLUMNS, lines, footnotes))
     return tables
+
+
+def _content(group: Group) -> str | None:
+    data = group.newest.data
+    return data.sha256 if data is not None else None  # whatever the file's name
 
 
 def _lines(entry: Entry, others: Sequence[Group]) -> Iterator[CardLine]:

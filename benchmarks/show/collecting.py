@@ -13,7 +13,7 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
     Speeds of training are left out. Entries stand in families: a PyTorch bundle, its exports, and what other
     toolchains made of it. The baseline's family comes first and each behind that of its parent. Otherwise the
     bundle hashes in `order` decide, then the first appearance. A failure before a target named its
-    machine is left out once a later run of the same file there has succeeded.
+    machine is left out once a later run of the same file, or of that name, there has succeeded.
     """
     groups: dict[object, Group] = {}
     for i, result in enumerate(results):
@@ -21,7 +21,9 @@ def collect(results: Sequence[AnyResult], order: Sequence[str] = ()) -> list[Gro
             continue
         place = _place(result)
         if result.machine.name == result.target and any(
-            later.machine.name != later.target and _place(later) == place and later.subject == result.subject
+            later.machine.name != later.target
+            and _place(later) == place
+            and (later.subject == result.subject or later.model == result.model)
             for later in results[i + 1 :]
         ):
             continue

@@ -130,11 +130,11 @@ def _parts_of_f1(best: Entry, base: Entry) -> list[tuple[str, str]]:
 def which_to_ship(group: Group) -> str:
     """Return the smallest export within LOSS_ALLOWED of the baseline's F1, with the rule, in words.
 
-    Return an empty text where no export was scored against the baseline.
+    Return an empty text where no export was scored against the baseline, or that is an export itself.
     """
     base = group.baseline_entry
     exports = [(e, e.f1) for e in _candidates(group) if e.is_export and e.f1 is not None]
-    if base is None or base.f1 is None or not exports:
+    if base is None or base.is_export or base.f1 is None or not exports:
         return ""
     rule = f"the smallest export at most {plural(LOSS_ALLOWED, 'point')} of F1 below {base.model}"
     allowed = [(e, f1) for e, f1 in exports if f1 >= base.f1 - LOSS_ALLOWED]

@@ -57,10 +57,11 @@ def newest_on_phone(group: Group) -> list[PhoneLatency | Failure]:
     newest: dict[tuple[object, ...], PhoneLatency | Failure] = {}
     for result in results:
         if isinstance(result, Failure):
-            newest[result.model, result.threads] = result
+            newest[result.model, result.threads, result.runtime] = result
             continue
-        for threads in (None, result.threads):  # a failure need not tell them
-            newest.pop((result.model, threads), None)
+        for threads in (None, result.threads):  # a failure need not tell them, nor the runtime
+            for runtime in (None, result.runtime):
+                newest.pop((result.model, threads, runtime), None)
         newest[result.model, result.lengths, result.threads, result.runtime] = result
     models = [r.model for r in group.results]
     return sorted(

@@ -16,6 +16,7 @@ def prune(options: PruneOptions) -> Bundle:
     chosen = METHODS[options.method]
     making = open_making("prune", "compress.prune", options, chosen.suffix)
     if making.done:
+        _say_next(options, making.done)
         return making.done
     steps = resolve_name(chosen.steps) if isinstance(chosen.steps, str) else chosen.steps
     method: PruningMethod[Any] = steps(options)
@@ -29,5 +30,9 @@ def prune(options: PruneOptions) -> Bundle:
     pruning = {"method": options.method, **pruned, "zeros": share_of_zeros(model)}
     bundle = recovery.save(trainer, pruning=pruning)
     print(method.report(recovery.before, model))
-    say_next_export(bundle, options.target_quantize, options.target_embeddings)
+    _say_next(options, bundle)
     return bundle
+
+
+def _say_next(options: PruneOptions, bundle: Bundle) -> None:
+    say_next_export(bundle, options.target_quantize, options.target_embeddings, options.eval_data)

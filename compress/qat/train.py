@@ -17,7 +17,7 @@ from qa.bundles.next_export import say_next_export
 def train(options: QATOptions) -> Bundle:
     """Train as `trained` does, and print the next command."""
     bundle = trained(options)
-    say_next_export(bundle, options.quantize)
+    say_next_export(bundle, options.quantize, eval_data=options.eval_data)
     return bundle
 
 

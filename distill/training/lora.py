@@ -1,7 +1,7 @@
 """Low-rank adaptation (LoRA; Hu et al. 2021): train two thin matrices beside every frozen Linear.
 
 The backward pass computes no gradient of a full matrix, and a checkpoint keeps only the thin ones. They and
-the head are the adapter: all that training changed, in a fortieth of the model's bytes. The same encoder and
+the head are the adapter: all that training changed, in a fiftieth of the model's bytes. The same encoder and
 the adapter make the same model again, bit for bit.
 """
 

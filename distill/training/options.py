@@ -55,7 +55,7 @@ def high_rate(width: int, options: TrainingOptions) -> str | None:
         return None
     return (
         f"--learning-rate {options.learning_rate:g} is high for an encoder of width {width}; Preite (2020) "
-        "trains BERT-base at 3e-5 to 5e-5"
+        "trains BERT-base and DistilBERT at 3e-5 to 5e-5"
     )
 
 

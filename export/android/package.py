@@ -40,7 +40,7 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
 
 BERT_TOKENIZER = ("WordPiece", "BertNormalizer", "BertPreTokenizer")
-IN_EACH_RUN = ("student", "fitted")  # bundles that have the same name in each run
+IN_EACH_RUN = ("student", "fitted", "checkpoint-")  # bundles that have the same name in each run
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model gives the same bytes
 
 

@@ -123,13 +123,18 @@ def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:
     values = {flag: action.nargs for action in parser._actions for flag in action.option_strings}
     if "--" in arguments:
         return arguments
+    seen: set[str] = set()
     words = []
     given = []
     n_values: Any = 0  # that the last option still takes, or "*"
     for argument in arguments:
         if argument.startswith("--"):
             flag, is_whole, _ = argument.partition("=")
-            n_values = 0 if is_whole else values.get(flag.replace("_", "-"), "*")
+            flag = flag.replace("_", "-")
+            if flag in seen and values.get(flag) == "*":  # the second would replace the values of the first
+                raise OptionError(f"{flag}: is given twice; give all its values behind one {flag}")
+            seen.add(flag)
+            n_values = 0 if is_whole else values.get(flag, "*")
             given.append(argument)
         elif n_values:
             n_values = n_values if n_values == "*" else n_values - 1

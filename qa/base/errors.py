@@ -15,6 +15,10 @@ class OptionError(PocketQAError, ValueError):
     """Option with a value that cannot work; the message names flag, value and what is allowed."""
 
 
+class BusyError(OptionError):
+    """Another process is at work on the same output."""
+
+
 class SquadFormatError(PocketQAError):
     """Data or prediction file with an error; the message names file and place."""
 

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from qa.base.errors import OptionError
+from qa.base.errors import BusyError, OptionError
 
 
 def lock(path: Path | str, flags: int = os.O_RDONLY, output: Path | None = None) -> int:
     """Open and lock a file or folder; return the descriptor whose closing unlocks it.
 
-    The lock ends with the process, however that ends. OptionError while another process holds it, which names
+    The lock ends with the process, however that ends. BusyError while another process holds it, which names
     the `output`, by default the path.
     """
     try:
@@ -27,7 +27,7 @@ def lock(path: Path | str, flags: int = os.O_RDONLY, output: Path | None = None)
     except BlockingIOError:
         os.close(descriptor)
         where = output or path
-        raise OptionError(f"{where}: another process is at work on the same; let it end first") from None
+        raise BusyError(f"{where}: another process is at work on the same; let it end first") from None
     return descriptor
 
 

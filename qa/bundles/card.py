@@ -82,6 +82,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
     templates.filters |= {"text": _in_markdown, "quoted": _in_quotes, "shell": shlex.quote}
     return templates.get_template("card.md.j2").render(
         name=name,
+        is_notable=is_notable,
         manifest=manifest,
         settings=settings,
         front_matter=front_matter(manifest, origins, in_transformers, name, license_of(origins | probe)),

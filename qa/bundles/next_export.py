@@ -32,7 +32,10 @@ def _architecture(bundle: Bundle) -> "EncoderType":
     return encoder_type(config.get(OWN_TYPE, config)["encoder"]["model_type"])
 
 
-def say_next_export(bundle: Bundle, precision: str = "int8", embeddings: str | None = None) -> None:
-    """Print the command that exports a PyTorch bundle, its embedding table in this form."""
-    form = () if embeddings is None else ("--embeddings", embeddings)
-    say_next(f"export {export_format(bundle)}", "--model", bundle.path, "--quantize", precision, *form)
+def say_next_export(
+    bundle: Bundle, precision: str = "int8", embeddings: str | None = None, eval_data: str | None = None
+) -> None:
+    """Print the command that exports a PyTorch bundle, its embedding table in this form, and scores it."""
+    more = {"--embeddings": embeddings, "--eval-data": eval_data}
+    given = [word for flag, value in more.items() if value is not None for word in (flag, value)]
+    say_next(f"export {export_format(bundle)}", "--model", bundle.path, "--quantize", precision, *given)

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from qa.base.files import file_sha256
-from qa.bundles.bundle import Draft
+from qa.bundles.bundle import HELD_OUT, Draft
 from qa.bundles.manifest import Scores
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import data_reference, resolve
@@ -45,7 +45,9 @@ def scores_of(runtime: Runtime, draft: Draft, settings: QASettings, data: EvalDa
     """
     tuning = draft.recorded.tuning
     model = draft.model(settings)
-    if tuning and file_sha256(data.file) in (file.sha256 for file in tuning.files):
+    tuned_on = {file.sha256 for file in tuning.files} if tuning else set()
+    is_held_out = tuning is not None and not tuned_on and data.file.name == HELD_OUT
+    if is_held_out or file_sha256(data.file) in tuned_on:
         print(
             "the scores are of the questions that the thresholds are tuned on, so they are too high",
             file=sys.stderr,

@@ -61,7 +61,15 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
         source = e.id.rpartition("-")[0] if e.unlabelled else e.copy_of
         return source is not None and (source in ids or e.context in contexts)
 
-    return [e for e in examples if e.id not in ids and not is_made_of_one(e)], held_out
+    train = [e for e in examples if e.id not in ids and not is_made_of_one(e)]
+    # One passage may stand under several titles; where it stands under all, nothing else would be left.
+    return [e for e in train if e.context not in contexts] or train, held_out
+
+
+def kept(held_out: Sequence[Example]) -> list[Example]:
+    """Return those that a bundle keeps: at most 1,000, evenly chosen of those with and without an answer."""
+    by_kind = sorted(range(len(held_out)), key=lambda i: has_answer(held_out[i]))
+    return [held_out[i] for i in sorted(by_kind[n] for n in evenly(len(held_out), HELD_OUT_QUESTIONS))]
 
 
 def all_answered(examples: Sequence[Example]) -> bool:
@@ -112,11 +120,9 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
-    """Write at most 1,000 evenly chosen held-out questions as a SQuAD file; no file when there are none."""
-    if not examples:
-        return
-    chosen = [examples[i] for i in evenly(len(examples), HELD_OUT_QUESTIONS)]
-    (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(chosen), mtime=0))
+    """Write the held-out questions that are `kept` as a SQuAD file; no file when there are none."""
+    if examples:
+        (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(kept(examples)), mtime=0))
 
 
 def read_held_out(folder: Path) -> list[Example]:

@@ -95,7 +95,8 @@ class Prediction:
         if null_threshold is not None or not self.candidates:
             options.append((None, none))
         given = self.best(null_threshold)
-        return sorted(options, key=lambda option: (option[0] is not given, -option[1]))
+        # In single precision, as `decode` orders candidates: sums of doubles depend on their order.
+        return sorted(options, key=lambda option: (option[0] is not given, -np.float32(option[1])))
 
 
 def _check_finite(start: np.ndarray, end: np.ndarray, n: int) -> None:

@@ -118,9 +118,7 @@ def test_end_to_end(teacher, student, data, tmp_path, monkeypatch, capsys):
     assert student_scores.params == json.loads((student / MANIFEST).read_text())["parameters"]["total"]
     assert student_scores.same_answers_as == "teacher"
     assert student_scores.f1_retained == pytest.approx(student_scores.f1 / teacher_scores.f1)
-    assert student_scores.f1_low <= student_scores.f1 <= student_scores.f1_high
-    assert student_scores.exact_low <= student_scores.exact <= student_scores.exact_high
-    assert student_scores.resampled == "questions"  # on one article
+    assert student_scores.f1_low is None, "two questions have no interval"
     page = (tmp_path / "run" / "report.html").read_text()
     assert "student" in page
     assert str(tmp_path) not in page

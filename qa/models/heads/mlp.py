@@ -62,8 +62,7 @@ def two_layer_gelu_head(hidden_size: int, activation: str) -> FeedForwardHead:
 def two_layer_relu_skip_head(hidden_size: int, activation: str) -> FeedForwardHead:
     """H-H(+skip)-2: W2 (ReLU(W1 x + b1) + x) + b2 (Preite 2020, 6.1.2, figure 6.4).
 
-    The text adds the encoder's output to the first layer's output; that this is after the ReLU is taken from
-    the code of `4l-gelu-skip` (listing 6.4).
+    The encoder's output is added after the ReLU, as in the author's code.
     """
     return FeedForwardHead(hidden_size, (hidden_size,), nn.ReLU(), skip_after=1)
 

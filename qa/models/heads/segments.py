@@ -49,5 +49,8 @@ def answer_tokens(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor
 
 
 def mask_states(values: Tensor, mask: Tensor) -> Tensor:
-    """Return (B, T, C) with MASKED added where `mask` (B, T) is 0."""
-    return values + (1 - mask[..., None]) * MASKED
+    """Return (B, T, C) with MASKED where `mask` (B, T) is 0.
+
+    Added to the values it would not hide those of an encoder without norms, whose [CLS] reaches 1e5.
+    """
+    return values * mask[..., None] + (1 - mask[..., None]) * MASKED

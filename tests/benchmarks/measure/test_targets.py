@@ -14,7 +14,7 @@ from comparisons import copied, question, rebundle, write_data
 from ssh_host import Board
 
 from benchmarks import measure_and_show
-from benchmarks.measure import hosts, on_target
+from benchmarks.measure import accuracy, hosts, on_target
 from benchmarks.measure.conditions import Host, this_host
 from benchmarks.measure.hosts import TargetError, count_between_marks
 from benchmarks.measure.on_target import agreement, check_same_model, parity
@@ -297,6 +297,8 @@ def test_what_is_retained_is_of_this_machines_baseline_on_the_same_file(
 
     Scores on another file, whose questions have the same ids, are none of the baseline's.
     """
+    for module in (accuracy, on_target):
+        monkeypatch.setattr(module, "MIN_QUESTIONS", 1)
     other = tmp_path / "other.json"
     other.write_bytes(data.read_bytes() + b"\n")
     assert run_cli(monkeypatch, export, "--data", other, "--rows", rows, "--skip-latency") == 0
@@ -400,12 +402,14 @@ def test_a_host_that_hangs_is_one_line(export, compared, tmp_path, monkeypatch, 
 
 
 def test_answers_agree_where_they_are_the_same_text():
-    """Three of four, over questions, since there is one article."""
-    examples = [Example(f"q{n}", "t", "What?", "Rome", (), False) for n in range(4)]
-    answers = {"q0": "a", "q1": "", "q2": "b", "q3": "c"}
-    found = agreement(examples, answers, answers | {"q1": "d"})
+    """Nine of twelve, over questions, since there is one article."""
+    examples = [Example(f"q{n}", "t", "What?", "Rome", (), False) for n in range(12)]
+    answers = {f"q{n}": "a" if n % 4 else "" for n in range(12)}
+    other = answers | dict.fromkeys(("q0", "q4", "q8"), "d")
+    found = agreement(examples, answers, other)
     assert found["same_answers"] == 0.75
     assert 0 <= found["same_answers_low"] < 0.75 < found["same_answers_high"] <= 1
+    assert agreement(examples[:4], answers, other) == {"same_answers": 0.75}, "few have no interval"
 
 
 def test_counts_are_differences_of_pairs_of_marks():

@@ -74,6 +74,7 @@ class TableOptions:
             if drawing is not None:
                 check_new_file(drawing, flag)
                 check_not_an_input(drawing, flag, self.rows)
+        check_option(self.write is not None or self.name is None, "--name", self.name, "given with --write")
         if self.write is not None:
             check_markers(self.write, self.name or self.view)
 

@@ -33,7 +33,8 @@ def load(
     BundleError when the bundle is missing or damaged. ProbeError when the runtime computes it wrongly.
     DownloadError when the hub cannot be reached. OptionError when an argument cannot work.
     """
-    from qa.base.cli import check_option
+    from qa.base.cli import check_option, one_line
+    from qa.base.errors import BundleError
     from qa.base.shipped import ASKED, shipped
     from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing
     from qa.reader import Reader
@@ -47,5 +48,8 @@ def load(
         "a path or a hub name",
     )
     path = Path(name_or_path)
-    bundle = open_packaged(path) if path.suffix == ".tflite" and path.is_file() else open_model(path)
+    try:
+        bundle = open_packaged(path) if path.suffix == ".tflite" and path.is_file() else open_model(path)
+    except OSError as error:  # of a file that may not be read, or a name too long for one
+        raise BundleError(one_line(error)) from None
     return Reader(bundle, threads, isolated=isolated, mode=mode, null_threshold=null_threshold)

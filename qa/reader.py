@@ -20,6 +20,7 @@ from qa.text.preselection import preselect
 from qa.text.settings import DEFAULT_MODE, Mode, QASettings
 
 BETWEEN_TEXTS = "\n\n"
+MOST_THREADS = 1024
 Pair = tuple[str, str | Sequence[str]]
 """Question and passage, or the texts that the passage consists of: `BETWEEN_TEXTS.join(texts)`."""
 
@@ -87,10 +88,10 @@ class Reader:
         null_threshold: float | None = None,
     ) -> None:
         check_option(
-            threads is None or (type(threads) is int and threads >= 1),
+            threads is None or (type(threads) is int and 1 <= threads <= MOST_THREADS),
             "threads",
             threads,
-            "a whole number >= 1",
+            f"a whole number from 1 to {MOST_THREADS}",
         )
         self.bundle = bundle
         self.threads = threads or 1  # waiting threads cost more than they bring in one window

@@ -2,6 +2,7 @@
 
 import random
 from bisect import bisect_left
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -100,7 +101,9 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
         f"{options.out}: {len(examples):,} questions; {n_unlabelled - n_reworded:,} with another passage and "
         f"{n_reworded:,} with a reworded one are unlabelled, {n_copies:,} are copies with answers"
     )
-    say_next("distill", "--data", options.out, "--out", in_runs(options.out, "distilled"))
+    with suppress(OptionError):  # without the checkout there is no teacher
+        shipped(TEACHER)
+        say_next("distill", "--data", options.out, "--out", in_runs(options.out, "distilled"))
     return examples
 
 

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from qa.base.help import HELP, help_of
 from qa.base.printable import on_one_line
 from qa.base.quiet import quiet_libraries
 
+NEGATIVE = re.compile(r"-[\d.]+[eE][-+]?\d+")
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
@@ -136,6 +138,9 @@ def _words_first(parser: Any, arguments: Sequence[str]) -> Sequence[str]:
             seen.add(flag)
             n_values = 0 if is_whole else values.get(flag, "*")
             given.append(argument)
+        elif n_values == 1 and NEGATIVE.fullmatch(argument):  # argparse would take it for a flag
+            given[-1] += f"={argument}"
+            n_values = 0
         elif n_values:
             n_values = n_values if n_values == "*" else n_values - 1
             given.append(argument)

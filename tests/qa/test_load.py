@@ -13,7 +13,7 @@ import pytest
 from places import ROOT
 
 from qa import load
-from qa.base.errors import BundleError, OptionError
+from qa.base.errors import BundleError, OptionError, PocketQAError
 from qa.bundles.bundle import open_bundle
 from qa.data.datasets import resolve
 from qa.data.squad import read_squad
@@ -172,9 +172,9 @@ def test_what_is_no_pair_of_texts_is_refused_in_one_line(make_bundle, pairs, say
     assert str(caught.value) == says
 
 
-@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True])
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2", True, 2**40])
 def test_threads_are_a_whole_number(make_bundle, threads):
-    with pytest.raises(OptionError, match="threads must be a whole number >= 1, got"):
+    with pytest.raises(OptionError, match="threads must be a whole number from 1 to 1024, got"):
         load(make_bundle(), threads=threads)
 
 
@@ -269,3 +269,8 @@ def test_a_mode_says_when_to_decline(make_bundle, examples):
         assert (same.text, same.probability) == (given.text, given.probability)
     with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
         Reader(bundle, 1, mode="strict", null_threshold=1.0)
+
+
+def test_a_name_too_long_for_a_file_is_said():
+    with pytest.raises(PocketQAError, match="too long"):
+        load("x" * 300)

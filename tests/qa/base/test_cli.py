@@ -51,6 +51,8 @@ WRONG = [
     ("qa.data.augment --out /", "--out /: is a folder; give a file"),
     ("qa.data.augment --out /dev/null", "--out /dev/null: is a device or a pipe; give a file"),
     ("benchmarks.table", "rows must be at least one file"),
+    ("benchmarks.table rows.jsonl --name x86", "--name must be given with --write, got x86"),
+    ("export.tune --model m --data a.json --data b.json", "--data: is given twice"),
     ("benchmarks.table rows.jsonl --plot ''", "--plot .: is a folder; give a file"),
     ("export.onnx --model /", "--model /: the root of a disk is no model; give a model's folder"),
     ("export.onnx --quantize int4", "--quantize int4 is for TFLite only"),

@@ -90,7 +90,10 @@ def same_tokens(one: Tokenizer, other: Tokenizer) -> bool:
     first, second = (json.loads(tokenizer.to_str()) for tokenizer in (one, other))
     same_parts = all(first[name] == second[name] for name in ("normalizer", "pre_tokenizer"))
     same_merges = first["model"].get("merges") == second["model"].get("merges")
-    return same_parts and same_merges and one.get_vocab() == other.get_vocab()
+    # Special tokens are text where somebody wrote them.
+    words = [{t["content"] for t in parts["added_tokens"] if not t["special"]} for parts in (first, second)]
+    same_words = words[0] == words[1]
+    return same_parts and same_merges and same_words and one.get_vocab() == other.get_vocab()
 
 
 def set_attention_dropout(model: QAModel, share: float) -> None:

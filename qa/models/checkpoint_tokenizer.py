@@ -102,7 +102,7 @@ def check_encoder_tokenizer(what: str, folder: Path) -> tuple[Tokenizer, bool]:
     if not (folder / TOKENIZER).is_file():
         raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
     tokenizer = load_tokenizer(folder)
-    reference = _parsed(what, folder, theirs.backend_tokenizer.to_str())
+    reference = _tokenizer(what, folder, theirs)
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
     with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):
         differ = any(

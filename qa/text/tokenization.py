@@ -47,6 +47,7 @@ ROBERTA = SpecialTokens("<s>", "</s>", "<pad>", "<unk>", n_separators=2)  # byte
 MPNET = SpecialTokens("<s>", "</s>", "<pad>", "[UNK]", n_separators=2, wordpiece=True)
 # The first that fits counts: MPNet's vocabulary has the names of BERT's and RoBERTa's, too.
 FAMILIES = (MPNET, BERT, ALBERT, ROBERTA)
+MASKS = {"[MASK]", "<mask>"}
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:
@@ -56,7 +57,24 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise BundleError(f"{path}: no such file; a model folder needs its fast tokenizer")
     with tokenizer_errors(path, "not a tokenizer file"):
         tokenizer = Tokenizer.from_file(str(path))
+        if not (folder / "manifest.json").is_file():
+            tokenizer = _with_own_tokens(tokenizer)
     return prepared(tokenizer, path)
+
+
+def _with_own_tokens(tokenizer: Tokenizer) -> Tokenizer:
+    """Return an encoder's tokenizer that reads its own special tokens in a text, such as [PERSON], as tokens.
+
+    transformers does so. Those of a window's structure are text where somebody wrote them.
+    """
+    structure = {name for family in FAMILIES for name in family.names} | MASKS
+    added = tokenizer.get_added_tokens_decoder().values()
+    if not any(token.special and token.content not in structure for token in added):
+        return tokenizer
+    parts = json.loads(tokenizer.to_str())
+    for token in parts["added_tokens"]:
+        token["special"] = token["special"] and token["content"] in structure
+    return Tokenizer.from_str(json.dumps(parts))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 positions, pruning."""
 
 import copy
+import json
 
 import numpy as np
 import pytest
@@ -350,6 +351,24 @@ def test_tokenizers_of_different_families_are_told_apart(tokenizers):
     for name, one in tokenizers.items():
         for other_name, other in tokenizers.items():
             assert same_tokens(one, other) == (name == other_name)
+
+
+def test_a_special_token_of_an_encoders_own_is_read_in_a_text(tmp_path):
+    parts = json.loads((embedded_folder() / "tokenizer.json").read_text())
+    n = len(parts["model"]["vocab"])
+    parts["added_tokens"].append(
+        {**parts["added_tokens"][0], "id": n, "content": "[PERSON]", "special": True}
+    )
+    (tmp_path / "tokenizer.json").write_text(json.dumps(parts))
+    own = load_tokenizer(tmp_path)
+    pieces = own.encode("[PERSON] wrote [SEP]", add_special_tokens=False).tokens
+    assert pieces[:2] == ["[PERSON]", "wrote"]
+    assert "[SEP]" not in pieces
+    (tmp_path / "manifest.json").write_text("{}")  # a bundle reads as it was trained
+    as_text = load_tokenizer(tmp_path)
+    assert "[PERSON]" not in as_text.encode("[PERSON] wrote", add_special_tokens=False).tokens
+    assert same_tokens(own, own)
+    assert not same_tokens(own, as_text)
 
 
 def test_a_tokenizer_of_no_family_is_refused(tmp_path, tokenizers):

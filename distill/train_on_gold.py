@@ -31,7 +31,7 @@ from qa.models.heads import DEFAULT_HEAD
 from qa.models.model import QAModel
 from qa.models.pretrained import checkpoint_folder, find_encoder, head_labels, load_encoder
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
+from qa.text.tokenization import load_encoder_tokenizer
 
 
 def finetune(options: FinetuneOptions) -> Bundle:
@@ -54,7 +54,7 @@ def finetuned(options: FinetuneOptions, making: Making) -> Bundle:
     """Fine-tune and save."""
     start = starting_point(options)
     splits = load_splits(options.data, options.eval_data, start.parent)
-    windows = training_windows(splits, load_tokenizer(start.tokenizer), start.settings)
+    windows = training_windows(splits, load_encoder_tokenizer(start.tokenizer), start.settings)
     depends_on = {
         "start": start.sha256,
         "data": splits.train_data.sha256,
@@ -89,7 +89,7 @@ def starting_point(options: FinetuneOptions) -> Start:
         )
         model = student_from_layers(model, options.layers, seed=options.seed)
     if options.head is not None and options.standalone:
-        model = standalone_student(options.head, model, load_tokenizer(start.tokenizer), options.seed)
+        model = standalone_student(options.head, model, load_encoder_tokenizer(start.tokenizer), options.seed)
     # It needs (B, heads, T, T) arrays, which cost a quarter of the speed (docs/results/training.md). What it
     # is worth in F1 was not measured.
     set_attention_dropout(model, 0.0)

@@ -20,7 +20,7 @@ from qa.bundles.next_export import say_next_export
 from qa.models.model import QAModel
 from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
+from qa.text.tokenization import load_encoder_tokenizer
 
 INSTEAD_OF_WIDTH = "--student-layers takes some of its layers whole"
 
@@ -59,7 +59,7 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     if copied and copied.exists():
         copy_bundle(bundle.path, copied)  # another model there is said before minutes of work
     start = student_start(options, teacher, parent)
-    tokenizer = load_tokenizer(start.tokenizer)
+    tokenizer = load_encoder_tokenizer(start.tokenizer)
     teacher.read(tokenizer, splits.train)
     teacher.check_windows(start.settings)
     teacher.check_hidden_states(start.model, options.hidden_weight)
@@ -131,7 +131,7 @@ def new_student(
         model = student_from_layers(teacher, n_layers, options.student_head, options.seed)
         return Start(model, teacher_folder, settings, None, None)
     if name in STANDALONE_MODELS:
-        model = standalone_student(name, teacher, load_tokenizer(teacher_folder), options.seed)
+        model = standalone_student(name, teacher, load_encoder_tokenizer(teacher_folder), options.seed)
         return Start(model, teacher_folder, settings, None, None)
     head = options.student_head or teacher.head_name
     return fresh_start(name, head, teacher.activation, settings, options.seed)

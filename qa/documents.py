@@ -25,7 +25,7 @@ PDF_MAGIC = re.compile(rb"(^|[\0\r\n])%PDF-")  # a text may have it within a lin
 PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program before it
 # ff to st; Hebrew and Arabic letters as a font draws them, which no tokenizer knows.
 PRESENTED = (*range(0xFB00, 0xFE00), *range(0xFE70, 0xFEFD))
-LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in PRESENTED}
+LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)).strip() for code in PRESENTED}
 # Byte order marks; the app and the page read the same.
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
@@ -212,13 +212,15 @@ class _HTMLText(HTMLParser):
         """Part words too."""
         if tag not in INLINE:
             self.parts.append(" ")
+        if tag not in INLINE:
+            self._end_reading("ruby")
         self._end_reading(tag)
         self._depth -= tag == self._hidden
         if not self._depth:
             self._hidden = ""
 
     def _end_reading(self, tag: str) -> None:
-        if self._hidden in RUBY and tag in (*RUBY, "rb", "ruby"):
+        if self._hidden in RUBY and tag in (*RUBY, "rb", "rtc", "ruby"):
             self._hidden = ""
             self._depth = 0
 

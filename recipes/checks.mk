@@ -9,7 +9,10 @@ UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 MISSING := $(strip $(foreach name,$(REQUIRED),$(if $(strip $($(name))),,$(name))))
 FILES := $(foreach name,$(DATA),$(filter-out embedded everyday squad squad_v2,$($(name))))
 ABSENT := $(filter-out $(wildcard $(FILES)),$(FILES))
-LACKING := $(strip $(foreach name,$(GIVEN_MODELS),$(if $(wildcard $($(name))),,$(name)=$($(name)))))
+# A name on the Hub has an owner, which is no folder here.
+parts_of = $(subst /, ,$(filter-out runs/%,$1))
+on_hub = $(and $(filter 2,$(words $(parts_of))),$(if $(wildcard $(firstword $(parts_of))),,hub))
+LACKING := $(strip $(foreach name,$(GIVEN_MODELS),$(if $(or $(wildcard $($(name))),$(call on_hub,$($(name)))),,$(name)=$($(name)))))
 
 ifneq ($(UNKNOWN),)
 $(error $(RECIPE): no variable $(firstword $(UNKNOWN)); give one of $(VARIABLES))

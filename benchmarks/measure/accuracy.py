@@ -18,7 +18,7 @@ from benchmarks.measure.command_line import note
 from benchmarks.measure.conditions import this_host
 from benchmarks.measure.run import ModelUnderTest, Run
 from benchmarks.measure.worker_process import Worker
-from benchmarks.results.rows import CPU, Accuracy, Result, Runtime, Scores
+from benchmarks.results.rows import CPU, SHARED, Accuracy, Result, Runtime, Scores
 from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
@@ -104,6 +104,7 @@ def _identity(run: Run, model: ModelUnderTest) -> dict[str, Any]:
         "model": model.name,
         "runtime": str(model.runtime),
         "target": run.target,
+        "machine": str(run.machine),
         "data": run.data.sha256,
         "most_windows": MOST_WINDOWS,
         "row": JOURNAL_ROW,
@@ -173,7 +174,7 @@ def evaluate(
     threshold = bundle.settings.null_threshold
     answers = answer_texts(examples, predictions, threshold)
     by_category = category_scores(examples, answers)
-    return score_fields({**scores, "by_category": by_category}, threshold), answers
+    return score_fields({**scores, "right": SHARED, "by_category": by_category}, threshold), answers
 
 
 def category_scores(examples: Sequence[Example], answers: Answers) -> dict[str, dict[str, float]]:

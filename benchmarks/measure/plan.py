@@ -111,6 +111,7 @@ def latency_figures(turns: Sequence[Mapping[str, Any]], setting: Setting, plan: 
         "timed_s": round(sum(float(times.sum()) for times in passes) / 1e3, 1),
         "round_ms": tuple(round_ms),
         "peak_memory_mb": max(peaks, default=None),
+        "peak_of_windows": True,
     }
     if setting.batch > 1:
         return figures | {"windows_per_s": round(1e3 / float(np.mean(round_ms)), 2)}

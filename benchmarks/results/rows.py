@@ -112,6 +112,9 @@ def _shown(mean: float | None, low: float | None, high: float | None) -> Interva
     return mean if mean is None or low is None or high is None else Interval(mean, low, high)
 
 
+SHARED = "shares a character with a gold answer"
+
+
 class Scores(Result, kw_only=True):
     """Scores of a model's answers, by the official script's keys."""
 
@@ -134,6 +137,8 @@ class Scores(Result, kw_only=True):
     """No-answer threshold that decided the answers."""
     calibration_error: float | None = None
     """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
+    right: str | None = None
+    """What it counts as a right answer: SHARED, or None in results older than that."""
     uncalibrated_calibration_error: float | None = None
     """The same of the softmax scores."""
     reliability: list[tuple[float, float, int]] = []
@@ -259,7 +264,9 @@ class Latency(Result, tag="latency", kw_only=True):
     int8_peak_gops: Positive | None = None  # in results of version 0.2.0, which must still open
     load_ms: float | None = None
     peak_memory_mb: float | None = None
-    """Peak of the process; on a GPU that of PyTorch's tensors in its memory at this setting."""
+    """Peak of the process, on a GPU that of PyTorch's tensors in its memory."""
+    peak_of_windows: bool = False
+    """True for the peak while these windows were computed; older results have that of the whole process."""
     memory_before_load_mb: float | None = None  # only in older results, which must still open
 
 

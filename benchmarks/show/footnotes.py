@@ -128,7 +128,9 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         yield from _other_windows(group)
     if view == "latency":
         on_gpu = group.target == CUDA
-        peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else "of the whole process"
+        of_windows = all(row.peak_of_windows for row in rows if row.peak_memory_mb is not None)
+        of_process = "of the process, of these windows" if of_windows else "of the whole process"
+        peak = "GPU memory allocated for PyTorch's tensors" if on_gpu else of_process
         yield f"padded to: {UNKNOWN} for unpadded windows"
         yield "tokenize, decode: ms for one question, ms for one window; neither is part of the latency"
         yield f"load ms, peak MB: not part of the latency; {peak}"

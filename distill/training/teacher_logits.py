@@ -27,6 +27,7 @@ from qa.data.squad import Example
 from qa.models.model import QAModel
 from qa.text.features import Window
 from qa.text.settings import QASettings
+from qa.text.tokenization import special_tokens
 
 
 def cache_key(
@@ -54,9 +55,11 @@ def cache_key(
         longest = teacher.settings.max_question_length
         if longest != QASettings.max_question_length:  # the default is not named: older caches stay valid
             facts["max_question_length"] = longest
-        # Other logits than an earlier version's, where a character has several tokens.
-        if any((np.diff(window.char_starts) == 0).any() for window in windows):
-            facts["ends"] = "last token of a character"
+        # Other logits than an earlier version's, where a character has several tokens or no token.
+        if not special_tokens(teacher.tokenizer).wordpiece or any(
+            (np.diff(window.char_starts) == 0).any() for window in windows
+        ):
+            facts["ends"] = "last token of a character, or the one before it"
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -61,9 +61,7 @@ def hold_out(examples: list[Example], before: Sequence[Example] = ()) -> tuple[l
         source = e.id.rpartition("-")[0] if e.unlabelled else e.copy_of
         return source is not None and (source in ids or e.context in contexts)
 
-    train = [e for e in examples if e.id not in ids and not is_made_of_one(e)]
-    # One passage may stand under several titles; where it stands under all, nothing else would be left.
-    return [e for e in train if e.context not in contexts] or train, held_out
+    return [e for e in examples if e.id not in ids and not is_made_of_one(e)], held_out
 
 
 def kept(held_out: Sequence[Example]) -> list[Example]:
@@ -86,12 +84,16 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
 
     Up to 20 % are held out where it takes so many for a threshold.
     Articles with passages of `before`, held out of earlier training, come first, whatever their place.
-    Passages are held out instead of articles when the file has fewer than 20 articles, and of questions
-    without a title. In a mix, questions with and without a title give the same share. Parts with more than
-    twice the questions wanted stay in training; when all are that large, the smallest is held out.
+    Passages are held out instead of articles when the file has fewer than 20 articles, of questions without a
+    title, and where a passage has several titles. In a mix, questions with and without a title give the same
+    share. Parts with more than twice the questions wanted stay in training; when all are that large, the
+    smallest is held out.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
-    parts = [e.context if few_articles else e.article for e in examples]
+    titles: dict[str, set[str]] = {}
+    for e in examples:
+        titles.setdefault(e.context, set()).add(e.title)
+    parts = [e.context if few_articles or len(titles[e.context]) > 1 else e.article for e in examples]
     sizes = Counter(parts)  # in the order of the file
     last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)

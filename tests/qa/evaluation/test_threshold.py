@@ -19,6 +19,7 @@ from qa.evaluation.threshold import (
     HELD_OUT_QUESTIONS,
     Judged,
     hold_out,
+    kept,
     save_held_out,
     steady_threshold,
     strict_threshold,
@@ -288,6 +289,30 @@ def test_too_few_counts_questions_and_those_without_an_answer(n_answerable, n_ot
     examples = [Example(f"{i}", "", "P", "?", (Answer("P", 0),), False) for i in range(n_answerable)]
     examples += [Example(f"n{i}", "", "P", "?", (), True) for i in range(n_others)]
     assert (too_few(examples) == "") == enough
+
+
+def test_a_passage_with_several_titles_is_held_out_by_itself():
+    numbers = [(title, text) for title in range(30) for text in range(40)]
+    examples = [
+        Example(f"{t}-{p}", f"title {t}", f"Text {p}.", "?", (Answer("Text", 0),) if t % 2 else (), not t % 2)
+        for t, p in numbers
+    ]
+    train, held_out = hold_out(examples)
+    assert len(train) + len(held_out) == len(examples)
+    assert not {e.context for e in train} & {e.context for e in held_out}
+    assert 60 <= len(held_out) <= 120
+
+
+def test_a_bundle_keeps_questions_of_both_kinds_in_their_proportion():
+    """One in two and one in a hundred without an answer."""
+    for step, n_without in ((2, 500), (100, 10)):
+        held_out = [
+            Example(f"{i}", "t", "Text", "?", (Answer("Text", 0),) if i % step else (), not i % step)
+            for i in range(4000)
+        ]
+        chosen = kept(held_out)
+        assert (len(chosen), sum(not e.answers for e in chosen)) == (1000, n_without)
+        assert [int(e.id) for e in chosen] == sorted(int(e.id) for e in chosen)
 
 
 def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):

@@ -48,7 +48,7 @@ from qa.models.pretrained import (
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import collate, make_windows
 from qa.text.settings import QASettings
-from qa.text.tokenization import load_tokenizer
+from qa.text.tokenization import load_encoder_tokenizer, load_tokenizer
 
 TINY = {
     "vocab_size": 90,
@@ -360,12 +360,12 @@ def test_a_special_token_of_an_encoders_own_is_read_in_a_text(tmp_path):
         {**parts["added_tokens"][0], "id": n, "content": "[PERSON]", "special": True}
     )
     (tmp_path / "tokenizer.json").write_text(json.dumps(parts))
-    own = load_tokenizer(tmp_path)
+    own = load_encoder_tokenizer(tmp_path)
     pieces = own.encode("[PERSON] wrote [SEP]", add_special_tokens=False).tokens
     assert pieces[:2] == ["[PERSON]", "wrote"]
     assert "[SEP]" not in pieces
     (tmp_path / "manifest.json").write_text("{}")  # a bundle reads as it was trained
-    as_text = load_tokenizer(tmp_path)
+    as_text = load_encoder_tokenizer(tmp_path)
     assert "[PERSON]" not in as_text.encode("[PERSON] wrote", add_special_tokens=False).tokens
     assert same_tokens(own, own)
     assert not same_tokens(own, as_text)

@@ -7,8 +7,10 @@ import java.io.File;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.pocketqa.core.StoredModel;
 
 /** Models on this phone: lists, selects, imports and deletes them. Main thread only. */
@@ -34,6 +36,7 @@ final class ModelShelf {
     private List<StoredModel> models = new ArrayList<StoredModel>();
     private Map<File, String> pushed = new HashMap<File, String>();
     private final Map<File, String> tried = new HashMap<File, String>(); // pushed files whose version is not tried again
+    private final Set<File> copied = new HashSet<File>(); // those of them that the app has, though it may not delete them
     private boolean bundledTried;
     private String bundledSha256; // its thread only
     private boolean listed;
@@ -71,7 +74,7 @@ final class ModelShelf {
     /** Called when a screen is shown: scans now and every two seconds, because a file may be pushed at any time. */
     void watch() {
         if (++watchers == 1) {
-            tried.clear(); // the user may have freed some space
+            tried.keySet().retainAll(copied); // the user may have freed some space for the others
             bundledTried = false;
             lookAndGoOn(++round);
         }
@@ -150,7 +153,13 @@ final class ModelShelf {
             boolean refused = settings.refused(file.getPath(), version);
             if (copier.job() == null && !refused && !version.equals(tried.get(file))) {
                 tried.put(file, version);
-                copier.start(new PushedFile(file, version, () -> settings.setRefused(file.getPath(), version)), this::arrived);
+                copied.remove(file);
+                copier.start(
+                        new PushedFile(file, version, () -> settings.setRefused(file.getPath(), version)),
+                        model -> {
+                            copied.add(file);
+                            arrived(model);
+                        });
             }
         }
         if (found.bundled != null && copier.job() == null && !settings.bundledTaken()) {

@@ -59,7 +59,7 @@ ask: install
 
 # A bundle's folder appears when it is finished, so a stopped demo can continue; make deletes no folder after a stop.
 # Prerequisites after "|" must exist, whatever their time: a finished bundle is never made again.
-# Those of another training, which docs/train.md puts there too, are refused.
+# docs/train.md puts students of other trainings there too. distill.run refuses them.
 demo-student: install
 	$(RUN) -m distill.run --epochs 1 --importance-windows 64 --resume
 

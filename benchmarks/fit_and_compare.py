@@ -25,9 +25,8 @@ from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.hf_import import open_model
-from qa.bundles.manifest import is_notable
 from qa.bundles.next_export import can_train_rounded, export_format
-from qa.bundles.trained_on import overlap_line
+from qa.bundles.overlap import is_notable, overlap_line
 from qa.data.convert.report import Report, check_converted, write
 from qa.data.convert.rows import read_examples
 from qa.data.datasets import source_reference

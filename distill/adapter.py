@@ -52,14 +52,8 @@ def apply_adapter(options: AdapterOptions) -> Bundle:
     bundle = open_bundle(options.out)
     n_parameters = adapter.manifest.parameters.total
     print(f"{options.out}: {n_parameters:,} parameters, bit for bit those that were trained")
-    say_next(
-        "distill",
-        "--teacher",
-        options.out,
-        *usual_rate(bundle),
-        "--out",
-        output_beside(options.out, "distilled"),
-    )
+    out = output_beside(options.out, "distilled")
+    say_next("distill", "--teacher", options.out, *usual_rate(bundle), "--out", out)
     return bundle
 
 

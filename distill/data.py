@@ -8,7 +8,8 @@ import msgspec
 from tokenizers import Tokenizer
 
 from qa.bundles.bundle import Bundle
-from qa.bundles.manifest import FileReference, is_notable
+from qa.bundles.manifest import FileReference
+from qa.bundles.overlap import is_notable
 from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import EMBEDDED, NAMED, check_not_dev, data_reference, resolve
 from qa.data.squad import Example, read_squad

@@ -24,7 +24,8 @@ from qa.base.journal import lock
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.bundles.manifest import Made, StageRecord, recorded_options
-from qa.bundles.trained_on import TrainedOn, overlap_line
+from qa.bundles.overlap import overlap_line
+from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import resolve
 from qa.evaluation.threshold import all_answered, save_held_out, too_few
 from qa.formats.registry import ADAPTER

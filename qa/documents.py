@@ -212,9 +212,7 @@ class _HTMLText(HTMLParser):
         """Part words too."""
         if tag not in INLINE:
             self.parts.append(" ")
-        if tag not in INLINE:
-            self._end_reading("ruby")
-        self._end_reading(tag)
+        self._end_reading(tag if tag in INLINE else "ruby")
         self._depth -= tag == self._hidden
         if not self._depth:
             self._hidden = ""

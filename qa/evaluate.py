@@ -23,7 +23,8 @@ from qa.base.files import check_new_file, check_not_an_input, file_sha256, write
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model
-from qa.bundles.trained_on import overlap_line, train_overlap
+from qa.bundles.overlap import overlap_line
+from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions, read_squad

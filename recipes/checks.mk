@@ -1,7 +1,8 @@
 # Checks and rules that recipes share: a wrong variable or a missing file stops make with one line, before anything runs.
 #
 # A recipe lists its variables in VARIABLES, those without a default in REQUIRED, those that name data in DATA, and those
-# that name a model that must be there in GIVEN_MODELS. Those in DECIDING decide what its models are: $(STORE) writes them down, and a run continues only with the same.
+# that name a model that must be there in GIVEN_MODELS. Those in DECIDING decide what its models are: $(STORE) writes them
+# down, and a run continues only with the same.
 
 RECIPE := $(firstword $(MAKEFILE_LIST))
 GIVEN := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))

@@ -23,7 +23,8 @@ from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.trained_on import overlap_line, train_overlap
+from qa.bundles.overlap import overlap_line
+from qa.bundles.trained_on import train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, read_predictions
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_intervals
@@ -58,8 +59,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     # What toolchains and other precisions made of a bundle was trained on the same.
     if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
         note(f"{model.name}: {line}")
-    always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
-    if always and not model.metadata.get("toolchain"):
+    answers_always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
+    if answers_always and not model.metadata.get("toolchain"):
         note(
             f"{model.name}: has no no-answer threshold, so each question without an answer counts as wrong; "
             "tune one with export.tune, or import the checkpoint with --null-threshold 0"

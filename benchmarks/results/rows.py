@@ -138,7 +138,7 @@ class Scores(Result, kw_only=True):
     calibration_error: float | None = None
     """Expected calibration error of the probabilities, in percent (`qa.evaluation.calibration`)."""
     right: str | None = None
-    """What it counts as a right answer: SHARED, or None in results older than that."""
+    """Rule by which it counts answers as right: SHARED; None in older results."""
     uncalibrated_calibration_error: float | None = None
     """The same of the softmax scores."""
     reliability: list[tuple[float, float, int]] = []

@@ -6,7 +6,7 @@ from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, La
 from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, plural
-from qa.bundles.manifest import is_notable
+from qa.bundles.overlap import is_notable
 from qa.evaluation.bootstrap import LEVEL, Interval
 
 # Explanations of columns of scores, by the field that has them.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.results.rows import UNPADDED, Accuracy, AnyResult, Failure, Latency, Lengths
 from benchmarks.results.stats import mean_of, same_run, speedup
-from qa.bundles.manifest import is_notable
+from qa.bundles.overlap import is_notable
 from qa.data.datasets import EVERYDAY, SHIPPED
 from qa.evaluation.bootstrap import Interval
 

@@ -42,8 +42,7 @@ def _candidates(group: Group) -> list[Entry]:
     That is a model with a failure or with train-test overlap.
     """
     ours = [e for e in group.entries if not (e.is_baseline or e.is_toolchain or e.failure)]
-    ours = [e for e in ours if e.may_be_recommended]
-    return [e for e in ours if e.retained is not None and e.newest.size_bytes]
+    return [e for e in ours if e.may_be_recommended and e.retained is not None and e.newest.size_bytes]
 
 
 def reference_for(group: Group, best: Entry) -> Entry | None:

@@ -24,8 +24,8 @@ from qa.bundles.manifest import (
     Manifest,
     Scores,
     Tuning,
-    is_notable,
 )
+from qa.bundles.overlap import is_notable
 from qa.data.origins import DATA, LICENSE_NAMES, WEIGHTS, Origin
 from qa.formats.precision import GROUP_SIZES, PRECISIONS, ROW_BITS
 from qa.formats.registry import ADAPTER, CONFIG, FORMATS, WHY_NOT_IN_TRANSFORMERS

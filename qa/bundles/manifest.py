@@ -93,17 +93,6 @@ class QAT(Struct, frozen=True):
     precision: str
 
 
-NOTABLE_SHARE = 0.01
-
-
-def is_notable(share: float | None) -> bool:
-    """Return True where too many questions are about passages trained on to score new texts.
-
-    A single passage may be a word that both have, or one of a million hashes that is equal by chance.
-    """
-    return (share or 0) >= NOTABLE_SHARE
-
-
 class Scores(Struct, frozen=True):
     """Scores in percent, as the official SQuAD script counts them; counts of questions, windows, articles."""
 

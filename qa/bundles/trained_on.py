@@ -17,7 +17,7 @@ import msgspec
 
 from qa.base.errors import BundleError, SquadFormatError
 from qa.bundles.bundle import TRAINED_ON, Bundle
-from qa.bundles.manifest import Ancestor, StageRecord, is_notable
+from qa.bundles.manifest import Ancestor, StageRecord
 from qa.data.squad import Example, unpacked
 
 HASH_BYTES = 5  # by chance, a passage is among the 19,000 of SQuAD once in 58 million times
@@ -107,16 +107,3 @@ def _training_files(stages: Iterable[StageRecord | Ancestor]) -> Iterator[str]:
             yield stage.training_data.sha256
         if stage.teacher:
             yield from _training_files(stage.teacher.lineage)
-
-
-def overlap_line(share: float | None) -> str:
-    """Say what share of the questions is about passages trained on, or that it is unknown; empty at 0."""
-    if share is None:
-        return "train-test overlap: unknown, as the model has no whole record of its training"
-    if share == 0:
-        return ""
-    so = ", so its scores say nothing about new texts" if is_notable(share) else ""
-    return (
-        f"train-test overlap: {share:.2%} of these questions are about passages that the model was trained "
-        f"on{so}"
-    )

@@ -14,7 +14,7 @@ N_RESAMPLES = 10_000
 LEVEL = 0.95
 MIN_ARTICLES = 10
 MIN_QUESTIONS = 10
-"""Of fewer, draws look alike by chance, and an interval would be too narrow."""
+"""Fewest questions with an interval. Draws of fewer look alike by chance."""
 ENDS = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
 Resampled = Literal["articles", "questions"]
 _CHUNK_COUNTS = 4_000_000  # counts in memory at a time: about 100 MB with intermediate arrays

@@ -122,9 +122,9 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
 
 
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
-    """Write the held-out questions that are `kept` as a SQuAD file; no file when there are none."""
+    """Write held-out questions as a SQuAD file; no file when there are none."""
     if examples:
-        (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(kept(examples)), mtime=0))
+        (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(examples), mtime=0))
 
 
 def read_held_out(folder: Path) -> list[Example]:

@@ -22,9 +22,9 @@ from qa.models.hub import HEAD
 
 WEIGHTS = FORMATS["pytorch"].weights
 ADAPTER_CONFIG = "adapter_config.json"
+WITH_TOKENIZER = "and that of its tokenizer into the same folder"
 MERGE = (
-    "merge it into its base model first: merge_and_unload() of peft, then save_pretrained, and that of the "
-    "tokenizer into the same folder"
+    f"merge it into its base model first: merge_and_unload() of peft, then save_pretrained, {WITH_TOKENIZER}"
 )
 # Names of wrappers: DistributedDataParallel, torch.compile, peft, Lightning, checkpointed, sharded modules.
 WRAPPER = re.compile(
@@ -52,18 +52,18 @@ def check_weights_file(what: str, folder: Path) -> None:
     names = sorted(path.name for path in folder.iterdir() if path.is_file())
     exports = [name for name in names if name.endswith(EXPORTS)]
     if f"{WEIGHTS}.index.json" in names:
-        more = "it is in several parts: save it in one, by save_pretrained(..., max_shard_size='50GB')"
-        more += ", and the tokenizer beside it"
+        more = "it is in several parts: save it in one, by save_pretrained(..., max_shard_size='50GB'), "
+        more += WITH_TOKENIZER
     elif exports:
         more = f"{exports[0]} is an export of another tool; give the checkpoint it was made of"
     elif any(name.endswith(PICKLES) for name in names):
         more = (
-            "pickle weights (.bin) are never opened: where you trust them, load the model and "
-            "save_pretrained it again, and its tokenizer into the same folder"
+            "pickle weights (.bin) are never opened: where you trust them, load the model and call its "
+            f"save_pretrained, {WITH_TOKENIZER}"
         )
     else:
-        more = "other weights are not read: load the model in transformers and save_pretrained it"
-        more += ", and its tokenizer into the same folder"
+        more = "other weights are not read: load the model in transformers and call its save_pretrained, "
+        more += WITH_TOKENIZER
     raise OptionError(f"{what}: {folder} has no {WEIGHTS}; {more}")
 
 

@@ -107,18 +107,10 @@ def answer_tokens(
 
 
 def make_windows(
-    examples: Sequence[Example],
-    tokenizer: Tokenizer,
-    settings: QASettings,
-    *,
-    progress: bool = False,
-    passages: dict[str, Passage] | None = None,
+    examples: Sequence[Example], tokenizer: Tokenizer, settings: QASettings, *, progress: bool = False
 ) -> list[Window]:
-    """Return all windows of all examples, in order, about 2 KB each: 160 MB for SQuAD 1.1 train.
-
-    The arguments are those of `each_window`.
-    """
-    return list(each_window(examples, tokenizer, settings, progress=progress, passages=passages))
+    """Return all windows of all examples, in order, about 2 KB each: 160 MB for SQuAD 1.1 train."""
+    return list(each_window(examples, tokenizer, settings, progress=progress))
 
 
 def each_window(

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 from compare_cli import run_cli
 from comparisons import question, rebundle, write_data
+from stops import stop_at_part
 
 from benchmarks import measure_and_show, resolve
 from benchmarks.measure import accuracy
@@ -170,15 +171,7 @@ def test_scoring_that_was_stopped_goes_on_with_the_questions_it_lacks(
     teacher, scored, data, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(prediction, "PART_CHARACTERS", 1)
-    real, seen = prediction.run_windows, []
-
-    def second_stops(runtime, windows):
-        seen.append(windows)
-        if len(seen) == 2:
-            raise KeyboardInterrupt
-        return real(runtime, windows)
-
-    monkeypatch.setattr(prediction, "run_windows", second_stops)
+    seen = stop_at_part(monkeypatch, 2)
     with pytest.raises(KeyboardInterrupt):
         scored(teacher)
     (row,) = scored(teacher)

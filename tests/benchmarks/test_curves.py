@@ -19,12 +19,17 @@ def curve_paths(svg):
 
 def written(run, values, *, first=0):
     """What a run leaves that does steps from `first` on, with these losses."""
-    writer = SummaryWriter(str(run / "training" / "student"), purge_step=first)
+    folder = run / "training" / "student"
+    before = set(folder.glob("*"))
+    writer = SummaryWriter(str(folder), purge_step=first)
     for step, value in enumerate(values, start=first):
         writer.add_scalar("student/hard", value, step)
         writer.add_scalar("student/soft", 2 * value, step)
         writer.add_scalar("student/loss", 1.9 * value, step)
     writer.close()
+    # A run is resumed in a later second; of one second, names do not tell the order.
+    (new,) = set(folder.glob("*")) - before
+    new.rename(folder / f"events.out.tfevents.{first:010}")
     return run
 
 

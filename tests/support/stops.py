@@ -1,4 +1,4 @@
-"""Training that is stopped, as Ctrl-C does, or killed."""
+"""Training and scoring that are stopped, as Ctrl-C does, or killed."""
 
 from contextlib import contextmanager
 
@@ -6,6 +6,7 @@ import pytest
 
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
+from qa.evaluation import predict
 
 
 class Stopped(KeyboardInterrupt):
@@ -26,6 +27,20 @@ def stopped_at(number):
         patch.setattr(Trainer, "_step", stops)
         with pytest.raises(Stopped):
             yield
+
+
+def stop_at_part(monkeypatch, number):
+    """The parts that scoring has asked for; it is stopped at part `number`, from 1, and then no more."""
+    real, seen = predict.run_windows, []
+
+    def stops(runtime, windows):
+        seen.append(windows)
+        if len(seen) == number:
+            raise KeyboardInterrupt
+        return real(runtime, windows)
+
+    monkeypatch.setattr(predict, "run_windows", stops)
+    return seen
 
 
 def killed_at(number):

@@ -9,7 +9,7 @@ from benchmarks.show.headline import best_entry, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
 from benchmarks.show.report import Page
 from benchmarks.show.views import view_tables
-from qa.bundles.trained_on import overlap_line
+from qa.bundles.overlap import overlap_line
 
 CATEGORIES = {"by_category": {"who": {"exact": 70.0, "f1": 80.0, "total": 1000}}}
 SMALL = {"size_bytes": 20_000_000, "stage": "export", "precision": "int8"}

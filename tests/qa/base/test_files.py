@@ -47,7 +47,7 @@ def test_a_link_stays_one_and_its_file_is_written(tmp_path):
 
 
 def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
-    """As in two containers. While the first checks what it wrote, the second writes all of its own."""
+    """Writers in two containers: while the first checks what it wrote, the second writes all of its own."""
     partials = []
 
     def meanwhile(partial):

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from comparisons import copied, write_examples
+from stops import stop_at_part
 
 from qa.base import progress
 from qa.base.errors import OptionError
@@ -76,15 +77,7 @@ def test_a_stopped_evaluation_goes_on(make_bundle, small_squad, one_at_a_time, t
     config = EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "stopped.json")
     straight = evaluate(EvaluateOptions(str(small_squad), make_bundle(), out=tmp_path / "straight.json"))
     capsys.readouterr()
-    seen = []
-
-    def tenth_stops(runtime, windows):
-        seen.append(windows)
-        if len(seen) == 10:
-            raise KeyboardInterrupt
-        return run_windows(runtime, windows)
-
-    monkeypatch.setattr(prediction, "run_windows", tenth_stops)
+    seen = stop_at_part(monkeypatch, 10)
     with pytest.raises(KeyboardInterrupt):
         evaluate(config)
     assert "stopped; run the same command to continue from" in capsys.readouterr().err

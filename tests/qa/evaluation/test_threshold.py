@@ -317,7 +317,7 @@ def test_a_bundle_keeps_questions_of_both_kinds_in_their_proportion():
 
 def test_those_kept_with_a_bundle_come_from_all_over_the_held_out(tmp_path):
     held = [Example(f"{i}", "Title", "Passage", "?", (), True) for i in range(2 * HELD_OUT_QUESTIONS - 1)]
-    save_held_out(held, tmp_path)
+    save_held_out(kept(held), tmp_path)
     places = [int(example.id) for example in read_squad(tmp_path / HELD_OUT)]
     assert len(places) == HELD_OUT_QUESTIONS
     assert {b - a for a, b in pairwise(places)} == {2}

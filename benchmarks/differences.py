@@ -24,7 +24,7 @@ from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
-from qa.data.squad import Example
+from qa.data.squad import Example, articles_of
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def print_differences(options: DifferencesOptions) -> str:
     for model in options.models or ():
         check_option(model in known, "--models", model, f"among {', '.join(known)}")
     names = {options.baseline, *(known if options.models is None else options.models)}
-    articles = [example.article for example in examples]
+    articles = articles_of(examples)
     data = resolve(options.data, "dev").name
     table = difference_table(f1, options.baseline, articles, data, names)
     overlaps = overlap_footnotes(r for model, r in scores.items() if split_seed(model)[0] in names)

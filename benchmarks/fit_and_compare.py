@@ -20,7 +20,7 @@ from distill.training.options import AUTO
 from distill.training.precision import resolve_precision
 from export.options import TFLiteOptions
 from export.tflite.exporter import TFLiteExporter, check_converters, packaged
-from qa.base.errors import BundleError, OptionError, SquadFormatError, UnsupportedExport
+from qa.base.errors import BundleError, OptionError, SquadFormatError, UnsupportedExport, first_few
 from qa.base.sampling import evenly
 from qa.base.shipped import ASKED, STUDENT, shipped
 from qa.bundles.bundle import Bundle, open_bundle
@@ -115,13 +115,18 @@ def split(options: FitOptions) -> tuple[Path, Path | None]:
     elif out.exists() and not all(path.name.startswith(f"{questions.name}.") for path in out.iterdir()):
         raise OptionError(f"--out {out}: exists already and holds no run of fit; choose another --out")
     else:
+        unlabelled = [example.id for example in examples if example.unlabelled]
+        if unlabelled:
+            raise SquadFormatError(
+                f"{options.file}: unlabelled: {first_few(unlabelled)}; label or remove them"
+            )
         out.mkdir(parents=True, exist_ok=True)
         write(questions, examples, report, made_from)
     print(report.table(questions))
     examples = read_squad(questions)
     parts = write_parts(examples, out, source_reference(questions))
     if parts is None:
-        print(f"held out: nothing, all are trained on: {why_none(examples)}")
+        print(f"set apart to compare on: nothing: {why_none(examples)}")
         return questions, None
     return parts
 

@@ -73,7 +73,7 @@ class TableOptions:
             flag, drawing = f"--{name}", getattr(self, name)
             if drawing is not None:
                 check_new_file(drawing, flag)
-                check_not_an_input(drawing, flag, self.rows)
+                check_not_an_input(drawing, flag, [*self.rows, *filter(None, [self.write])])
         check_option(self.write is not None or self.name is None, "--name", self.name, "given with --write")
         if self.write is not None:
             check_markers(self.write, self.name or self.view)

@@ -1,11 +1,12 @@
 """A model that is compressed and trained against its teacher."""
 
 import os
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from compress.options import RecoveryOptions
-from distill.data import load_splits, training_windows
+from distill.data import DataSplits, load_splits, training_windows
 from distill.making import Making, Start, summary
 from distill.teacher import TeacherBundle, distillation_trainer
 from distill.training.trainer import AfterStep, Trainer
@@ -13,6 +14,7 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
+from qa.evaluation.threshold import all_answered, read_held_out
 from qa.models.model import QAModel
 from qa.text.features import Window
 
@@ -37,6 +39,13 @@ def open_making(stage: str, command: str, options: RecoveryOptions, suffix: str)
     return making
 
 
+def with_held_out(splits: DataSplits, parent: Bundle) -> DataSplits:
+    """Return splits that hold out what the parent does, where the data have answers only, on other texts."""
+    before = read_held_out(parent.path) if all_answered(splits.train) else []
+    is_apart = {e.context for e in before}.isdisjoint(e.context for e in splits.train)
+    return replace(splits, held_out=before) if before and is_apart else splits
+
+
 class Recovery:
     """A model to change and to train against its teacher."""
 
@@ -52,7 +61,8 @@ class Recovery:
                 "--hidden-weight 0 let only gold answers count; leave it out"
             )
         teacher = open_model(options.teacher, format="pytorch") if options.teacher else self.parent
-        self.splits = load_splits(options.data, options.eval_data, self.parent, unlabelled=self.taught)
+        splits = load_splits(options.data, options.eval_data, self.parent, unlabelled=self.taught)
+        self.splits = with_held_out(splits, self.parent)
         self.teacher = TeacherBundle(teacher)
         self.teacher.read(self.parent.tokenizer, self.splits.train)
         self.before = QAModel.from_pretrained(self.parent.path)

@@ -89,10 +89,17 @@ def shape_of(model: "QAModel") -> dict[str, Any]:
     return config | {"encoder": {key: value for key, value in config["encoder"].items() if key in known}}
 
 
+def own_stages(bundle: Bundle) -> list[Ancestor]:
+    """Return a model's stages back to the one that began with an encoder; those of its teachers follow it."""
+    stages = bundle.lineage()
+    first = next((n for n, stage in enumerate(stages) if stage.encoder), len(stages))
+    return stages[: first + 1]
+
+
 def pruned_by(bundle: Bundle) -> set[str]:
     """Return the hashes of the stages that removed heads and neurons of a model."""
     found = set()
-    for stage in bundle.lineage():
+    for stage in own_stages(bundle):
         config = stage.config or {}
         of_distillation = "keep_heads" in config and not any(config.get(name) for name in NOT_PRUNED)
         of_pruning = stage.stage == "prune" and config.get("method") != "magnitude"
@@ -102,8 +109,8 @@ def pruned_by(bundle: Bundle) -> set[str]:
 
 
 def have_other_origins(first: Bundle, second: Bundle) -> bool:
-    """Return True where both record their encoders, and these and all ancestors differ."""
-    lineages = [bundle.lineage() for bundle in (first, second)]
+    """Return True where both record their encoders, and these and all their stages differ."""
+    lineages = [own_stages(bundle) for bundle in (first, second)]
     encoders = [{stage.encoder.sha256 for stage in lineage if stage.encoder} for lineage in lineages]
     stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
     return all(encoders) and encoders[0].isdisjoint(encoders[1]) and stages[0].isdisjoint(stages[1])
@@ -111,7 +118,7 @@ def have_other_origins(first: Bundle, second: Bundle) -> bool:
 
 def are_of_checkpoints(first: Bundle, second: Bundle) -> bool:
     """Return True where one began with a checkpoint, of unknown origin, and they share no ancestor."""
-    lineages = [bundle.lineage() for bundle in (first, second)]
+    lineages = [own_stages(bundle) for bundle in (first, second)]
     stages = [{stage.sha256 for stage in lineage} for lineage in lineages]
     return stages[0].isdisjoint(stages[1]) and any(s.source for lineage in lineages for s in lineage)
 

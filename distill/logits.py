@@ -3,7 +3,7 @@
     python -m distill.logits --teacher runs/teacher-large --model models/student --data squad_v2
 
 The logits go to the cache that training reads: with the same teacher, data, windows and precision, no stage
-loads the teacher again. A stopped run continues. Several processes share the work:
+computes a training window again. A stopped run continues. Several processes share the work:
 `python -m torch.distributed.run --nproc-per-node 2 -m distill.logits ...`.
 """
 
@@ -51,6 +51,7 @@ def compute_logits(options: LogitsOptions) -> None:
     import torch
 
     from distill.data import training_questions
+    from distill.making import usual_rate
     from distill.teacher import TeacherBundle
     from distill.training.batches import to_tensors
     from distill.training.process import freed_memory_kept
@@ -58,7 +59,7 @@ def compute_logits(options: LogitsOptions) -> None:
     from qa.text.features import make_windows
 
     teacher = open_model(options.teacher, format="pytorch")
-    student = open_model(options.model)
+    student = open_model(options.model, format="pytorch")
     tokenizer = student.tokenizer
     examples, _, _ = training_questions(options.data, student, unlabelled=True)
     reader = TeacherBundle(teacher)
@@ -90,9 +91,8 @@ def compute_logits(options: LogitsOptions) -> None:
         models = ("--teacher", options.teacher, "--student", options.model)
         read = ((flag_of(name), value) for name, value in changed(options, ("cache", "precision")).items())
         out = output_beside(options.model, "distilled")
-        say_next(
-            "distill", *models, "--data", options.data, "--hidden-weight", 0, *chain(*read), "--out", out
-        )
+        more = ("--hidden-weight", 0, *chain(*read), *usual_rate(student))
+        say_next("distill", *models, "--data", options.data, *more, "--out", out)
 
 
 if __name__ == "__main__":

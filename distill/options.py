@@ -16,7 +16,7 @@ from qa.base.help import EXPERT, Expert
 from qa.data.origins import MINILM
 from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
 from qa.models.standalone import STANDALONE_MODELS
-from qa.text.settings import QASettings, WindowOptions
+from qa.text.settings import WindowOptions
 
 RECIPE_HELP = f"""Named settings for the student: {", ".join(RECIPES)}. --learning-rate,
 --batch-size, --epochs and --warmup override them."""
@@ -132,13 +132,15 @@ class FinetuneOptions(StageOptions, WindowOptions):
             for name in changed(self, ("layers", "freeze_encoder", "activation")):
                 check_exclusive(True, flag_of(name), f"--head {self.head}, a standalone model")
         else:
-            check_head(self.head or DEFAULT_HEAD, self.activation)
+            head = self.head or DEFAULT_HEAD
+            check_head(head, self.activation)
+            is_moot = self.activation != "gelu" and "gelu" not in head
+            check_exclusive(is_moot, "--activation", f"--head {head}, which has no GELU")
         if self.adapter is not None:
             for name in changed(self, ("head", "layers", "activation")):
                 check_exclusive(True, f"--{name}", "--adapter, which has its own")
             check_option(self.lora_rank > 0, "--lora-rank", self.lora_rank, "the rank of --adapter")
         check_option(self.layers is None or self.layers >= 1, "--layers", self.layers, "at least 1")
-        self.window_settings(QASettings())
         self.training()
 
     @property
@@ -202,7 +204,6 @@ class DistillOptions(DistillationOptions, WindowOptions, PruningOptions):
         if self.student_head is not None:
             check_head(self.student_head)
         self.weights()
-        self.window_settings(QASettings())
         self.training()
 
     @property

@@ -49,9 +49,9 @@ def check_inputs(bundle: Bundle, options: Any, models: Mapping[str, Path | str |
     training_data = bundle.manifest.training_data
     if training_data is None or training_data.sha256 != file_sha256(resolve(options.data, "train")):
         raise differs(f"of another --data than {options.data} is now")
-    made_of = bundle.lineage()
+    made_of = bundle.lineage()[:2]  # itself and its parent: the options name no older stage
     if teacher := bundle.manifest.teacher:
-        made_of += teacher.lineage
+        made_of += [s for s in (*bundle.lineage(), *teacher.lineage) if s.sha256 == teacher.sha256]
     for name, path in models.items():
         is_a_name = path in (MINILM, *STANDALONE_MODELS)
         if path and not is_a_name and Path(path).is_dir() and not _is_one_of(Path(path), made_of):

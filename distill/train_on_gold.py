@@ -133,9 +133,12 @@ def bundle_start(options: FinetuneOptions) -> Start | None:
         f"--model {options.model}, which keeps its head; give --head",
     )
     model = QAModel.from_pretrained(parent.path)
-    if options.head is not None and not options.standalone:
-        model = QAModel(model.encoder, options.head, options.activation, options.seed)
-    return Start(model, parent.path, options.window_settings(parent.settings), parent, parent.sha256)
+    settings = options.window_settings(parent.settings)
+    if options.head is not None:
+        parent = replace(parent, settings=settings)  # its thresholds suit its own head
+        if not options.standalone:
+            model = QAModel(model.encoder, options.head, options.activation, options.seed)
+    return Start(model, parent.path, settings, parent, parent.sha256)
 
 
 def adapter_start(options: FinetuneOptions) -> Start:

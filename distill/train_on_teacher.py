@@ -49,9 +49,10 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     """Make the student and save it."""
     options.check_cache()
     parent = open_model(options.student, format="pytorch") if options.student else None
-    bundle = open_model(teacher_path(options), format="pytorch")
-    teacher = TeacherBundle(bundle)
     taught = not options.weights().gold_only
+    # From gold answers alone, a student that there is needs no teacher.
+    bundle = parent if parent and not taught else open_model(teacher_path(options), format="pytorch")
+    teacher = TeacherBundle(bundle)
     # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
     origin = None if starts_from_encoder(options) and not taught else bundle
     splits = load_splits(options.data, options.eval_data, parent or origin, unlabelled=taught)
@@ -67,7 +68,9 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     made = Made(teacher=bundle.as_teacher(parent)) if parent and taught else start.made
     if options.prunes:
         sample = sample_labelled(windows, options.importance_windows, options.seed)
-        width = prune_by_importance(start.model, teacher.model, sample, options, work=making.work)
+        width = prune_by_importance(
+            start.model, teacher.model, sample, options, start.settings, work=making.work
+        )
         made = Made(width=width)
     depends_on = {"student": start.sha256, **options.student_as_given()}
     trainer = distillation_trainer(
@@ -91,8 +94,9 @@ def teacher_path(options: DistillOptions) -> Path:
 
 
 def teacher_in_run(options: DistillOptions) -> Path | None:
-    """Return where a copy of the shipped teacher goes: later stages and tables find it in the run folder."""
-    return None if options.teacher else options.out / "teacher"
+    """Return where a copy of the shipped teacher goes, if one is needed: later stages and tables find it."""
+    is_needed = options.student is None or not options.weights().gold_only
+    return options.out / "teacher" if options.teacher is None and is_needed else None
 
 
 def announce(teacher: Bundle, splits: DataSplits, options: DistillOptions) -> None:
@@ -117,7 +121,7 @@ def student_start(options: DistillOptions, teacher: TeacherBundle, parent: Bundl
         start = Start(model, parent.path, settings, parent, parent.sha256)
     start.model.check_windows(start.settings)
     if options.prunes:
-        check_pruning(start.model, options, INSTEAD_OF_WIDTH)
+        check_pruning(start.model, options, start.settings, INSTEAD_OF_WIDTH)
     return start
 
 

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from itertools import accumulate
-from pathlib import Path
 from typing import Any
 
 from qa.base.errors import OptionError, first_few, first_line
@@ -27,6 +26,7 @@ PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program befo
 PRESENTED = (*range(0xFB00, 0xFE00), *range(0xFE70, 0xFEFD))
 LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)).strip() for code in PRESENTED}
 # Byte order marks; the app and the page read the same.
+ZERO_BYTES = "has zero bytes, so it is no plain text; convert it to UTF-8"
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
@@ -109,7 +109,18 @@ def _read_file(path: str) -> Document:
         raise OptionError(
             f"{path}: no such file or folder; give texts, then one question in quotes, or --question for each"
         )
-    return _document(path, Path(path).read_bytes())
+    with open(path, "rb") as stream:
+        start = stream.read(PDF_MAGIC_WITHIN)
+        _check_start(path, start)  # a video may be larger than the memory
+        return _document(path, start + stream.read())
+
+
+def _check_start(source: str, start: bytes) -> None:
+    """Raise OptionError for a file that its first bytes show to be no text."""
+    if start[4:8] == TFLITE_MAGIC:
+        raise OptionError(f"{source}: is a model; give it with --model")
+    if b"\0" in start and not (PDF_MAGIC.search(start) or start.startswith(tuple(MARKS))):
+        raise OptionError(f"{source}: {ZERO_BYTES}")
 
 
 def _documents_in(folder: str, known: set[str]) -> list[Document]:
@@ -162,8 +173,6 @@ def _read_stdin() -> bytes:
 def _document(source: str, raw: bytes) -> Document:
     if PDF_MAGIC.search(raw[:PDF_MAGIC_WITHIN]):
         return _pdf(source, raw)
-    if raw[4:8] == TFLITE_MAGIC:
-        raise OptionError(f"{source}: is a model; give it with --model")
     mark = next((mark for mark in MARKS if raw.startswith(mark)), b"")
     encoding = MARKS.get(mark, "utf-8")
     try:
@@ -172,7 +181,7 @@ def _document(source: str, raw: bytes) -> Document:
         where = f"{encoding.upper()} text (byte {len(mark) + error.start})"
         raise OptionError(f"{source}: not {where}; convert it to UTF-8") from None
     if "\0" in text:  # UTF-32, UTF-16 without a mark, archives
-        raise OptionError(f"{source}: has zero bytes, so it is no plain text; convert it to UTF-8")
+        raise OptionError(f"{source}: {ZERO_BYTES}")
     if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText(is_xhtml=XHTML_START.match(text) is not None)
         end = text.rfind(">") + 1

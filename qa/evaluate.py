@@ -5,6 +5,7 @@ python -m qa.evaluate --data dev-v1.1.json --predictions predictions.json --json
 """
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
@@ -27,7 +28,7 @@ from qa.bundles.overlap import overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
-from qa.data.squad import Example, read_predictions, read_squad
+from qa.data.squad import Example, articles_of, read_predictions, read_squad
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
@@ -75,7 +76,8 @@ class EvaluateOptions:
         if self.errors is not None:
             formats = " or ".join(SUFFIXES)
             check_option(self.errors.suffix in SUFFIXES, "--errors", self.errors, f"a file in {formats}")
-            check_option(self.errors != self.out, "--errors", self.errors, "another than --out")
+            is_out = self.out is not None and os.path.realpath(self.errors) == os.path.realpath(self.out)
+            check_option(not is_out, "--errors", self.errors, "another than --out")
             check_new_file(self.errors, "--errors")
 
     def check_not_inputs(self, *inputs: Path | None) -> None:
@@ -149,7 +151,7 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
     result["answered"] = sum(bool(answers.get(e.id)) for e in examples)
     if len(examples) >= MIN_QUESTIONS:
         f1 = np.array([f1 for _, f1 in scores_by_question(examples, answers)])
-        interval, _ = score_interval(100 * f1, [e.article for e in examples])
+        interval, result["resampled"] = score_interval(100 * f1, articles_of(examples))
         result["f1_interval"] = [interval.low, interval.high]
     line = in_words(result)
     overlap = overlap_line(result.get("train_overlap", 0))
@@ -165,7 +167,8 @@ def evaluate(options: EvaluateOptions) -> dict[str, Any]:
 def in_words(result: dict[str, Any]) -> str:
     """Return the scores in a line."""
     ends = result.get("f1_interval")
-    interval = f" (95 %: {ends[0]:.1f} to {ends[1]:.1f})" if ends else ""
+    over = ", over questions" if result.get("resampled") == "questions" else ""
+    interval = f" (95 %: {ends[0]:.1f} to {ends[1]:.1f}{over})" if ends else ""
     missing = result.get("missing", 0)
     declined = result["total"] - result["answered"] - missing
     parts = [

@@ -21,7 +21,7 @@ from qa.base.files import check_new_folder
 from qa.base.next_step import in_runs, say_next
 from qa.bundles.trained_on import passage_hash
 from qa.data.datasets import resolve, source_reference
-from qa.data.squad import Example, read_squad, write_squad
+from qa.data.squad import Example, articles_of, read_squad, write_squad
 from qa.evaluation.bootstrap import MIN_ARTICLES
 from qa.evaluation.threshold import ENOUGH_QUESTIONS
 
@@ -90,9 +90,12 @@ def why_none(examples: Sequence[Example]) -> str:
 
 
 def texts_of(examples: Sequence[Example]) -> list[str]:
-    """Return the text of each question: its article, or its passage where a fifth of the articles is few."""
+    """Return the text of each question: its article, or its passage where a fifth of the articles is few.
+
+    A passage with several titles is a text of its own.
+    """
     few_articles = HELD_OUT_SHARE * len({e.title for e in examples}) < MIN_ARTICLES
-    return [e.context if few_articles else e.article for e in examples]
+    return [e.context for e in examples] if few_articles else articles_of(examples)
 
 
 def held_out_contexts(examples: Sequence[Example]) -> set[str]:
@@ -113,9 +116,10 @@ def held_out_contexts(examples: Sequence[Example]) -> set[str]:
             break
         held_out.add(text)
         n += sizes[text]
-    if n > len(examples) / 2:
-        return set()
-    return {e.context for e, text in zip(examples, texts, strict=True) if text in held_out}
+    passages = {e.context: passage_hash(e.context) for e in examples}
+    held = {passages[e.context] for e, text in zip(examples, texts, strict=True) if text in held_out}
+    contexts = {context for context, passage in passages.items() if passage in held}
+    return contexts if sum(e.context in contexts for e in examples) <= len(examples) / 2 else set()
 
 
 if __name__ == "__main__":

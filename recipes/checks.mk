@@ -10,7 +10,7 @@ UNKNOWN := $(filter-out $(VARIABLES),$(GIVEN))
 MISSING := $(strip $(foreach name,$(REQUIRED),$(if $(strip $($(name))),,$(name))))
 FILES := $(foreach name,$(DATA),$(filter-out embedded everyday squad squad_v2,$($(name))))
 ABSENT := $(filter-out $(wildcard $(FILES)),$(FILES))
-# A name on the Hub has an owner, which is no folder here.
+# A name on the Hub without an owner is taken for a folder that is missing: it may be a typing error.
 parts_of = $(subst /, ,$(filter-out runs/%,$1))
 on_hub = $(and $(filter 2,$(words $(parts_of))),$(if $(wildcard $(firstword $(parts_of))),,hub))
 LACKING := $(strip $(foreach name,$(GIVEN_MODELS),$(if $(or $(wildcard $($(name))),$(call on_hub,$($(name)))),,$(name)=$($(name)))))
@@ -25,7 +25,7 @@ ifneq ($(ABSENT),)
 $(error $(RECIPE): $(firstword $(ABSENT)): no such file; give a SQuAD JSON file)
 endif
 ifneq ($(LACKING),)
-$(error $(RECIPE): $(firstword $(LACKING)): no such folder; give a model that is there)
+$(error $(RECIPE): $(firstword $(LACKING)): no such folder; give one, or OWNER/NAME of the Hub)
 endif
 ifeq ($(wildcard .venv/bin/python),)
 $(error $(RECIPE): .venv/bin/python: no such file; run make install, and make from the folder of the checkout)
@@ -55,11 +55,11 @@ RUN := .venv/bin/python
 
 $(OUT)/train.json:
 	$(STORE)
-	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(or $(TRAIN_QUESTIONS),$(QUESTIONS)) --out $@
+	$(RUN) -m qa.data.sample --data $(TRAIN) --split train --questions $(if $(filter TRAIN_QUESTIONS,$(VARIABLES)),$(TRAIN_QUESTIONS),$(QUESTIONS)) --out $@
 
 $(OUT)/dev.json:
 	$(STORE)
-	$(RUN) -m qa.data.sample --data $(DEV) --questions $(or $(DEV_QUESTIONS),$(QUESTIONS)) --out $@
+	$(RUN) -m qa.data.sample --data $(DEV) --questions $(if $(filter DEV_QUESTIONS,$(VARIABLES)),$(DEV_QUESTIONS),$(QUESTIONS)) --out $@
 
 $(OUT)/mpnet-base:
 	$(STORE)

@@ -20,11 +20,14 @@ LEARNING_RATE ?= 2e-4
 BATCH_SIZE ?= 32
 SEEDS ?= 0 1 2
 
+EVERYDAY := everyday
+HELD_OUT := $(MODEL)/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
+
 VARIABLES := OUT TRAIN DEV TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE SEEDS
 REQUIRED := TRAIN DEV TEACHER
-DATA := TRAIN DEV
-GIVEN_MODELS := TEACHER MODEL
-DECIDING := TRAIN DEV TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE
+DATA := TRAIN DEV HELD_OUT
+GIVEN_MODELS := TEACHER
+DECIDING := TRAIN DEV EVERYDAY TEACHER MODEL QUESTIONS DEV_QUESTIONS LEARNING_RATE BATCH_SIZE
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 # Each arm, its data, and the passes over them: copies make the data half as large again.
@@ -36,7 +39,6 @@ PASSES_noisy := 0.667
 FLAGS_teacher := --temperature 2
 COPIED := typed noisy
 MODELS := $(foreach seed,$(SEEDS),$(ARMS:%=%-seed$(seed)))
-HELD_OUT := $(MODEL)/held_out.json.gz qa/data/everyday/everyday-held-out.json.gz
 
 .PHONY: models rows differences
 
@@ -44,7 +46,7 @@ models: $(MODELS:%=$(OUT)/%)
 
 $(OUT)/everyday.json:
 	$(STORE)
-	$(RUN) -m qa.data.sample --data everyday --split train --questions $(QUESTIONS) --out $@
+	$(RUN) -m qa.data.sample --data $(EVERYDAY) --split train --questions $(QUESTIONS) --out $@
 
 $(COPIED:%=$(OUT)/everyday-%.json): $(OUT)/everyday-%.json: | $(OUT)/everyday.json
 	$(RUN) -m distill.unlabelled --data $(OUT)/everyday.json --passages 0 --$* 1 --out $@

@@ -1,8 +1,8 @@
 # What SQuAD is worth to match reports, the kind of text of Preite 2020, 6.5: a SQuAD model, a model of match reports, and one of both.
 #
 #   make -f recipes/football.mk rows TRAIN=biquad-train.json DEV=biquad-dev.json
-#   make -f recipes/football.mk as-is TRAIN=... DEV=... DEV_QUESTIONS=1000
-#   make -f recipes/football.mk rows TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4
+#   make -f recipes/football.mk as-is OUT=runs/football-as-is TRAIN=... DEV=... DEV_QUESTIONS=1000
+#   make -f recipes/football.mk rows OUT=runs/football-student TRAIN=... DEV=... SQUAD=runs/student LAYERS=3 HEAD=linear SEEDS="0 1" EPOCHS=4
 #
 # Makes: in $(OUT) for each length of windows the bundles squad-N, football-N-seedS and squad-football-N-seedS, results in
 #   rows.jsonl, their scores by category, and tables of differences.

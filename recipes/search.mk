@@ -35,6 +35,10 @@ GIVEN_MODELS := MODEL TEACHER
 DECIDING := TRAIN DEV QUESTIONS DEV_QUESTIONS MODEL TEACHER EPOCHS QAT_EPOCHS
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
+ifneq ($(filter-out int8 int4,$(PRECISIONS)),)
+$(error $(RECIPE): PRECISIONS: no $(firstword $(filter-out int8 int4,$(PRECISIONS))); give int8, int4 or both)
+endif
+
 PRUNED := $(patsubst %,width-%,$(filter-out 1,$(WIDTHS)))
 ROUNDED := $(foreach width,$(WIDTHS),$(PRECISIONS:%=width-$(width)-%))
 FILES := $(foreach name,$(ROUNDED),$(EMBEDDINGS:%=$(name)-%))

@@ -21,19 +21,26 @@ TRAIN := embedded
 DEV := embedded
 QUESTIONS := 20
 
+STUDENT := models/student
 VARIABLES := OUT ENCODERS HEADS EXPORTS THREADS
+DECIDING := STUDENT
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 RANDOM := $(foreach encoder,$(ENCODERS),$(HEADS:%=$(OUT)/$(encoder)-%))
-MODELS := $(RANDOM) models/student
+MODELS := $(RANDOM) $(STUDENT)
 made = $(foreach model,$(MODELS),$(OUT)/$(notdir $(model))-$1)
+
+FORMS := onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8
+ifneq ($(filter-out $(FORMS),$(EXPORTS)),)
+$(error $(RECIPE): EXPORTS: no $(firstword $(filter-out $(FORMS),$(EXPORTS))); give some of $(FORMS))
+endif
 
 .PHONY: models rows
 
 models: $(RANDOM) $(foreach export,$(EXPORTS),$(call made,$(export)))
 
 $(ENCODERS:%=$(OUT)/%): $(OUT)/%:
-	mkdir -p $(OUT)
+	$(STORE)
 	$(RUN) recipes/random_encoder.py $* $@
 
 # One step of training puts the head on the encoder.

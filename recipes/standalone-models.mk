@@ -15,13 +15,15 @@ DEV ?=
 BIDAF_EPOCHS ?= 4
 QANET_EPOCHS ?= 1
 
+TEACHER := models/teacher
+
 VARIABLES := OUT TRAIN DEV BIDAF_EPOCHS QANET_EPOCHS
 REQUIRED := TRAIN DEV
 DATA := TRAIN DEV
-DECIDING := TRAIN BIDAF_EPOCHS QANET_EPOCHS
+DECIDING := TRAIN TEACHER BIDAF_EPOCHS QANET_EPOCHS
 include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
-TEACH := $(RUN) -m distill.run --teacher models/teacher --hidden-weight 0 --learning-rate 1e-3 --batch-size 32 --cache $(OUT)/cache --resume
+TEACH := $(RUN) -m distill.run --teacher $(TEACHER) --hidden-weight 0 --learning-rate 1e-3 --batch-size 32 --cache $(OUT)/cache --resume
 MODELS := $(OUT)/bidaf/student $(OUT)/bidaf-onnx-int8 $(OUT)/qanet/student $(OUT)/qanet-onnx-int8 $(OUT)/qanet-tflite-int8
 
 .PHONY: models rows
@@ -45,5 +47,5 @@ $(OUT)/%-tflite-int8: | $(OUT)/%/student
 	$(RUN) -m export.tflite --model $(OUT)/$*/student --quantize int8 --out $(OUT)/$*-tflite-int8 --min-equal-spans 0.7
 
 rows: models
-	$(RUN) benchmarks/compare.py models/teacher $(MODELS) --data $(DEV) --baseline models/teacher --rows $(OUT)/rows.jsonl --lengths unpadded --threads 1
+	$(RUN) benchmarks/compare.py $(TEACHER) $(MODELS) --data $(DEV) --baseline $(TEACHER) --rows $(OUT)/rows.jsonl --lengths unpadded --threads 1
 	$(RUN) -m benchmarks.curves $(OUT)/bidaf $(OUT)/qanet --plot $(OUT)/curves.svg

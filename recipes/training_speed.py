@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -278,10 +278,16 @@ def results(config: SpeedOptions, bundle: Bundle, speeds: Mapping[str, list[Spee
             steps=config.steps,
             threads=config.threads,
             windows_per_s=tuple(round(speed, 2) for speed, _ in measured),
-            peak_memory_mb=round(max(peak for _, peak in measured), 1),
+            peak_memory_mb=highest_peak(measured),
         )
         for name, measured in speeds.items()
     ]
+
+
+def highest_peak(measured: Sequence[Speed]) -> float | None:
+    """Return the highest peak memory in MB; None where the system does not tell it."""
+    peaks = [peak for _, peak in measured if peak is not None]
+    return round(max(peaks), 1) if peaks else None
 
 
 def main(config: SpeedOptions) -> None:
@@ -290,7 +296,11 @@ def main(config: SpeedOptions) -> None:
     """
     file = ResultFile(config.rows) if config.rows else None
     bundle = open_model(config.teacher, format="pytorch")
-    student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers)  # refuses too many
+    student = student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers, "linear")
+    why = student.not_in_transformers()
+    if not (why or hasattr(student.encoder.config, "attention_probs_dropout_prob")):
+        why = "its config names dropout in another way"
+    check_option(not why, "--teacher", config.teacher, f"one that transformers trains alike ({why})")
     chosen_windows(config, bundle)
     other = OtherLoad()
     all_speeds: dict[str, list[Speed]] = {}
@@ -319,7 +329,7 @@ def main(config: SpeedOptions) -> None:
                 ratio = paired_ratio(windows_per_s, under)
         length = str(bundle.settings.max_length) if case.padded else "batch's longest"
         figures = [f"{case.attention_dropout:g}", number(float(np.median(windows_per_s)), ".1f")]
-        figures += [number(ratio, unit="x"), number(max(peak for _, peak in speeds[name]), ",.0f")]
+        figures += [number(ratio, unit="x"), number(highest_peak(speeds[name]), ",.0f")]
         cells.append([name, case.loss, length, case.over or UNKNOWN, *figures])
     footnotes = [
         f"{config.student_layers} layers of {config.teacher.name}, {config.precision}, batch "

@@ -96,6 +96,10 @@ def test_pages_use_the_agreed_words(page):
     assert old_words(page, prose_of(page)) == []
 
 
+# Of a string with its prefix; what stands in quotes within it is a quotation.
+QUOTES = re.compile(r"^\w*(\"{3}|'{3}|[\"'])(.*)\1$", re.DOTALL)
+
+
 def comments_and_messages(path):
     """(line number, text) of comments and of strings of more than one word."""
     text = path.read_text(encoding="utf-8")
@@ -103,7 +107,7 @@ def comments_and_messages(path):
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             prose = token.type != tokenize.NAME and " " in token.string.strip()
             if prose and tokenize.tok_name[token.type] in ("COMMENT", "STRING", "FSTRING_MIDDLE"):
-                yield token.start[0], token.string
+                yield token.start[0], QUOTES.sub(r"\2", token.string)
     else:
         pieces = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|<!--.*?-->|>[^<]+<|^#[^\n]*'
         for piece in re.finditer(pieces, text, re.DOTALL | re.MULTILINE):

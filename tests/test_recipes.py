@@ -88,10 +88,20 @@ RECIPES = {
 }
 
 
+HELD_OUT = ("models/teacher/held_out.json.gz", "qa/data/everyday/everyday-held-out.json.gz")
+
+
 def make(folder, recipe, *goals, **variables):
     """The result of a dry run in a folder that has the recipes, a Python and the files that variables name."""
     shutil.copytree(ROOT / "recipes", folder / "recipes", dirs_exist_ok=True)
-    for name in (".venv/bin/python", *" ".join(FILES.values()).split(), "dev1.json", "a.json", "b.json"):
+    for name in (
+        ".venv/bin/python",
+        *" ".join(FILES.values()).split(),
+        "dev1.json",
+        "a.json",
+        "b.json",
+        *HELD_OUT,
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     for name in ("runs/teacher", "models/teacher"):

@@ -26,7 +26,7 @@ from qa.bundles.bundle import Bundle
 from qa.bundles.overlap import overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
-from qa.data.squad import Example, read_predictions
+from qa.data.squad import Example, articles_of, read_predictions
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_intervals
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
@@ -134,7 +134,8 @@ def _relations_differ(now: Accuracy, then: Accuracy) -> bool:
 
     Where the parent's answers are not kept any more, their agreement is carried over.
     """
-    if now.same_answers is None:
+    is_of_parent = then.same_answers_as != then.baseline or then.parent_sha256 == then.baseline_sha256
+    if now.same_answers is None and is_of_parent:
         now.same_answers = then.same_answers
         now.same_answers_as = then.same_answers_as
     return now != msgspec.structs.replace(then, date=now.date, command=now.command)
@@ -271,7 +272,7 @@ def answer_intervals(
     if len(examples) < MIN_QUESTIONS:
         return {}
     scores = [exact_and_f1(examples, each) for each in (answers, base_answers) if each is not None]
-    articles = [e.article for e in examples]
+    articles = articles_of(examples)
     baseline = None if base_answers is None else 1
     fields: dict[str, Any] = {}
     for name, columns in zip(("exact", "f1"), np.stack(scores, axis=2).transpose(1, 0, 2), strict=True):

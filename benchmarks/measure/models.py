@@ -77,7 +77,10 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
                 note(f"skipped: {one_line(error)}")
     if not opened:
         raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
-    bundles = list({bundle.sha256: bundle for bundle in reversed(opened)}.values())[::-1]
+    by_sha256 = {bundle.sha256: bundle for bundle in reversed(opened)}  # under the name given first
+    listed = dict.fromkeys(bundle.sha256 for bundle in opened[len(also) :])
+    first = [bundle.sha256 for bundle in opened[: len(also)] if bundle.sha256 not in listed]
+    bundles = [by_sha256[sha256] for sha256 in dict.fromkeys([*first, *listed])]
     names = display_names([bundle.path for bundle in bundles])
     return [
         ModelUnderTest(bundle, bundle_metadata(bundle, name), on_this_machine(bundle.weights))

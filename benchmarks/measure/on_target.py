@@ -37,7 +37,7 @@ from benchmarks.results.rows import CPU, Accuracy, TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
 from qa.bundles.trained_on import train_overlap
-from qa.data.squad import Example
+from qa.data.squad import Example, articles_of
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
 from qa.evaluation.predict import answer_texts, predict, score
 from qa.formats.precision import PRECISIONS
@@ -54,7 +54,7 @@ def measure_remote(run: Run, target: Target, plan: Plan | None) -> None:
     """Append each model's answers on a target, unless the results have them; with a plan, then time all in
     turns.
 
-    A failed model is a result of its own. A stopped run continues behind the last whole model, or the last
+    A failed model is a result of its own. A stopped run continues behind the last finished model, or the last
     round of times.
     """
     hosts = []
@@ -168,7 +168,7 @@ def agreement(examples: Sequence[Example], answers: Answers, reference: Answers)
     same = np.array([answers[e.id] == reference[e.id] for e in examples], np.float64)
     if len(examples) < MIN_QUESTIONS:
         return {"same_answers": float(same.mean())}
-    found, _ = score_interval(same, [e.article for e in examples])
+    found, _ = score_interval(same, articles_of(examples))
     return {
         "same_answers": found.mean,
         "same_answers_low": round(found.low, 6),

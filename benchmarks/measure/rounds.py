@@ -42,7 +42,7 @@ class Timing:
 
     def start(self, threads: int, cores: Sequence[int], processes: ExitStack) -> None:
         """Start the model's process, or give the model an error."""
-        model = self.model
+        model, self.worker = self.model, None
         try:
             worker = Worker(model.deployment, threads, cores)
             processes.callback(worker.close)

@@ -31,6 +31,8 @@ class ResultFile:
         if path.is_file() and not os.access(path, os.W_OK):
             raise OptionError(f"--rows {path}: cannot be written to; give another file")
         self.path = path
+        if path.is_file():
+            _cut_torn_line(path)
         self.old: list[AnyResult] = read_results(path) if path.is_file() else []
         self.new: list[AnyResult] = []
 
@@ -46,6 +48,23 @@ class ResultFile:
         self.new.append(result)
 
 
+def _cut_torn_line(path: Path) -> None:
+    """Cut off a last line that a power cut tore; say so on stderr."""
+    raw = path.read_bytes()
+    end = raw.rfind(b"\n") + 1
+    if end < len(raw) and not _is_result(raw[end:]):
+        os.truncate(path, end)
+        print(f"{path}: its last line was torn, and is cut off", file=sys.stderr)
+
+
+def _is_result(line: bytes) -> bool:
+    try:
+        _decoder.decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def append_result(path: Path, result: AnyResult) -> None:
     """Append one whole line and flush it to disk; a full disk leaves the file as it was."""
     line = _encoder.encode(result) + b"\n"
@@ -54,7 +73,7 @@ def append_result(path: Path, result: AnyResult) -> None:
         before = stream.seek(0, os.SEEK_END)
         if before:
             stream.seek(-1, os.SEEK_END)
-            if stream.read(1) != b"\n":  # a torn line must not spoil this one
+            if stream.read(1) != b"\n":  # a line without its end must not spoil this one
                 line = b"\n" + line
     try:
         with open(path, "ab") as stream:

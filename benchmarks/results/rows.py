@@ -166,7 +166,7 @@ class Accuracy(Scores, tag="accuracy", kw_only=True):
     f1_retained_low: float | None = None
     f1_retained_high: float | None = None
     exact_retained: float | None = None
-    """EM over the baseline's, of a remote target; elsewhere the baseline's own result has its EM."""
+    """EM over the baseline's, of a remote target. Here the baseline's own result has its EM."""
     exact_retained_low: float | None = None
     """The interval of EM over the baseline's EM."""
     exact_retained_high: float | None = None
@@ -287,7 +287,7 @@ class TrainingSpeed(Result, tag="training speed", kw_only=True):
     threads: Count
     windows_per_s: tuple[Positive, ...]
     """Speed in each round."""
-    peak_memory_mb: float
+    peak_memory_mb: float | None = None
     """Peak of the process; on a GPU that of PyTorch's tensors in its memory."""
 
 

@@ -166,7 +166,7 @@ ACCURACY = [
     F1_INTERVAL,
     *ACCURACY_DETAILS,
     *(replace(column, form=".2f") for column in BOTH_RETAINED),
-    Column("agreement", "entry.accuracy.same_answers", ".2f", 100, "%", rank=6),
+    Column("agreement", "entry.same_answers", ".2f", 100, "%", rank=6),
     Column("with", "entry.accuracy.same_answers_as", rank=7),
 ]
 SETTING = [

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from benchmarks.results.rows import BUSY, CUDA, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
+from benchmarks.results.rows import BUSY, CUDA, HERE, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
 from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, plural
@@ -92,7 +92,10 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
     if group.baseline is None:
         if group.scores:
-            yield "no baseline, so neither scores retained nor speed-up; name one with --baseline BUNDLE"
+            how = "name one with --baseline BUNDLE"
+            if group.target not in HERE:
+                how = "compare the baseline on this machine first, with the same --rows"
+            yield f"no baseline, so neither scores retained nor speed-up; {how}"
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
         yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
@@ -102,7 +105,7 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     scores = group.scores
     if scores and all(a.HasAns_total is None and a.null_threshold is None for a in scores):
         yield "every question has an answer here, so every model answers always"
-    compared = [e for e in group.entries if e.accuracy and e.accuracy.same_answers is not None]
+    compared = [e for e in group.entries if e.same_answers is not None]
     if compared and view in ("summary", "accuracy"):
         than = "the parent's (for an export: the PyTorch model's)"
         if view == "accuracy":
@@ -122,7 +125,7 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         lengths = group.shown_lengths[-1 if view in ONE_LENGTH else 0 :]
         settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
-    if rows and group.baseline is not None:
+    if any(group.speedup(row) is not None for row in rows):
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"
         yield from _other_windows(group)
@@ -155,16 +158,19 @@ def _intervals(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str
     """State what the intervals are resampled over."""
     over = []
     scores = [a for a in group.scores if isinstance(a.f1_with_interval, Interval)]
-    if scores and view != "latency":
-        columns = f"{'of scores and ' if view in ('accuracy', 'card') else ''}of what is retained"
+    of_retained = any(isinstance(entry.retained, Interval) for entry in group.entries)
+    columns = ["of scores"] * (view in ("accuracy", "card")) + ["of what is retained"] * of_retained
+    if scores and columns and view != "latency":
         resampled = dict.fromkeys(accuracy.resampled or "questions" for accuracy in scores)
-        over.append(f"{columns} by bootstrap over {listed(list(resampled))}")
+        over.append(f"{' and '.join(columns)} by bootstrap over {listed(list(resampled))}")
     n_rounds = sorted({len(row.round_ms) for row in rows if isinstance(group.speedup(row), Interval)})
     if n_rounds and view != BRIEF:
         rounds = f"{first_to_last([*map(str, n_rounds)])} rounds in which the models took turns"
         over.append(f"of x by Student's t over {rounds}")
     if over:
-        yield f"intervals: {LEVEL:.0%}, paired with the baseline, {' and '.join(over)}"
+        is_paired = of_retained or over[-1].startswith("of x")
+        paired = ", paired with the baseline" if is_paired else ""
+        yield f"intervals: {LEVEL:.0%}{paired}, {' and '.join(over)}"
 
 
 def _another_run(group: Group, rows: Sequence[Latency]) -> Iterator[str]:

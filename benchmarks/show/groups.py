@@ -120,14 +120,20 @@ class Entry:
         return mean_of(self.retained)
 
     @property
+    def same_answers(self) -> float | None:
+        """Return the share of answers identical to another model's; None where it was its own here."""
+        scores = self.accuracy
+        return scores.same_answers if scores is not None and scores.same_answers_as is not None else None
+
+    @property
     def agreement(self) -> float | None:
         """Return the share of answers identical to the parent's; None where the parent's were not kept."""
         scores = self.accuracy
         base = self.group.baseline
         if scores is None or base is None:
-            return scores.same_answers if scores is not None else None
+            return self.same_answers
         has_parent = scores.parent_sha256 not in (None, base.baseline_sha256)
-        return None if has_parent and scores.same_answers_as == base.baseline else scores.same_answers
+        return None if has_parent and scores.same_answers_as == base.baseline else self.same_answers
 
     def at(self, lengths: Lengths | None, threads: int = 1, batch: int = 1) -> Latency | None:
         """Return the times at a setting, or None when not measured."""

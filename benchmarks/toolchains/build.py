@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from benchmarks.toolchains.prepare import EXIT_UNSUPPORTED
 from benchmarks.toolchains.registry import Toolchain
 from qa.base.errors import PocketQAError, UnsupportedExport
-from qa.base.files import file_sha256
+from qa.base.files import file_sha256, whole_folder
 from qa.bundles.bundle import Bundle
 from qa.runtime.remote import ROOT, complaint, exit_text
 
@@ -72,14 +71,11 @@ def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path)
     text = json.dumps(record, indent=1) + "\n"
     kept = path / RECORD
     if not kept.is_file() or kept.read_text(encoding="utf-8") != text:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}.unfinished-", dir=folder) as unfinished:
-            draft = Path(unfinished) / path.name
+        shutil.rmtree(path, ignore_errors=True)
+        with whole_folder(path) as draft:
             paths = [str(each.absolute()) for each in (source, draft, calibration)]
             run_adapter(toolchain, python, *paths, toolchain.precision)
             (draft / RECORD).write_text(text, encoding="utf-8")
-            shutil.rmtree(path, ignore_errors=True)
-            draft.rename(path)
     size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
     return Built(path, python, versions | record.get("source_versions", {}), size_bytes)
 

@@ -4,7 +4,7 @@ It exports transformers' models, so the bundle becomes a BertForQuestionAnswerin
 bundle's, and the bundle's head takes the place of its one Linear, which `onnx_export_from_model` is
 documented to allow. A head that sees more than each token's state does not fit there, and is refused. int8 is
 AutoQuantizationConfig.avx512_vnni, dynamic, per tensor as the documentation's examples have it. Session
-options are the defaults but for the number of threads. int8 takes batches of 1: activations get one scale for
+options are the defaults except the number of threads. int8 takes batches of 1: activations get one scale for
 a whole batch, so a batch would change answers.
 """
 

@@ -2,7 +2,7 @@
 
 The plain ONNX file goes through onnxruntime.transformers.optimizer for model type bert, with the fusion of
 the embeddings left out, as its notebook on quantizing BERT does so that they can be quantized too; then
-through quantize_dynamic with QInt8 weights. Session options are the defaults but for the number of threads.
+through quantize_dynamic with QInt8 weights. Session options are the defaults except the number of threads.
 Batch 1: activations get one scale for a whole batch, so a batch would change answers.
 """
 

@@ -21,7 +21,7 @@ EXIT_UNSUPPORTED = 3  # the toolchain cannot express the model, which is no faul
 
 
 def main() -> None:
-    """Build into a new folder; end with one line for what the user can act on."""
+    """Build into an empty folder; end with one line for what the user can act on."""
     module, *arguments = sys.argv[1:]
     adapter = importlib.import_module(module)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -31,7 +31,6 @@ def main() -> None:
         if arguments:
             *paths, precision = arguments
             source, out, calibration = map(Path, paths)
-            out.mkdir()
             adapter.prepare(source, out, calibration, precision)
     except UnsupportedExport as error:
         print(f"error: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """torchao: int8 weights and, as it runs, int8 activations in every Linear, then torch.compile.
 
-`quantize_` with Int8DynamicActivationInt8WeightConfig as its documentation has it: one scale for each output
+`quantize_` with Int8DynamicActivationInt8WeightConfig, as documented: one scale for each output
 channel and for each token, and a narrower range on a CPU without VNNI, which torchao's own helper decides.
 The quantized state is stored as safetensors, by torchao's own flattening, and assigned to a new model.
 Compiled in the mode that torchao's documentation takes.

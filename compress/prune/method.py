@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from distill.training.trainer import AfterStep
 from qa.models.model import QAModel
 from qa.text.features import Window
+from qa.text.settings import QASettings
 
 Flags = TypeVar("Flags")
 
@@ -19,11 +20,17 @@ class PruningMethod(Generic[Flags]):
     def __init__(self, flags: Flags) -> None:
         self.flags = flags
 
-    def check(self, model: QAModel) -> None:
+    def check(self, model: QAModel, settings: QASettings) -> None:
         """Raise OptionError when the model cannot be pruned by this method, before any work is done."""
 
     def prune(
-        self, model: QAModel, before: QAModel, windows: Sequence[Window], work: Path, seed: int
+        self,
+        model: QAModel,
+        before: QAModel,
+        windows: Sequence[Window],
+        settings: QASettings,
+        work: Path,
+        seed: int,
     ) -> dict[str, Any]:
         """Prune `model`, a copy of `before`, in place before it recovers; return facts for the manifest."""
         return {}

@@ -22,8 +22,9 @@ def prune(options: PruneOptions) -> Bundle:
     method: PruningMethod[Any] = steps(options)
     recovery = Recovery(options, making)
     model = recovery.model
-    method.check(model)
-    pruned = method.prune(model, recovery.before, recovery.windows, making.work, options.seed)
+    settings = recovery.parent.settings
+    method.check(model, settings)
+    pruned = method.prune(model, recovery.before, recovery.windows, settings, making.work, options.seed)
     flags = same_named(chosen.flags, options) if chosen.flags else {}
     depends_on = {"method": options.method, "pruning": flags}
     trainer = recovery.train("recovery", depends_on, method.after_step(model))

@@ -21,9 +21,7 @@ from compress.scales import least_squares_bounds
 from qa.base.errors import ParityError
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
-from qa.models.quantized_embedding import ProductQuantizedEmbedding
 
-TABLE_ROWS_AT_ONCE = 4096
 # Largest distance of a stored weight from an integer, in steps: float32 rounding of integer * scale is 1e-6.
 STEP_TOLERANCE = 1e-3
 SMALLEST_FACTOR = 1e-6
@@ -139,19 +137,14 @@ class RowQuantizer(nn.Module):
         return rounded
 
 
-def bits_of(model: nn.Module, precision: str) -> dict[nn.Module, int]:
-    """Return the bits of each Linear and table in a file of this precision; in int4 positions stay int8.
+def bits_of(model: nn.Module, precision: str, words: nn.Module) -> dict[nn.Module, int]:
+    """Return the bits of each Linear and table in a file of this precision; in int4 only `words` are int4.
 
     A table of two token types is left out: a file stores it as floats (compress.qat.token_types). So is a
     product-quantized table: its codes are bytes already, and its codebooks train in float.
     """
-    modules = list(model.modules())
-    tables = [module for module in modules if isinstance(module, nn.Embedding | ProductQuantizedEmbedding)]
-    words = max(tables, key=lambda table: table.num_embeddings * table.embedding_dim)
     floats = set(type_tables(model).values())
-    rounded = [
-        module for module in modules if isinstance(module, nn.Linear | nn.Embedding) and module not in floats
-    ]
+    rounded = [m for m in model.modules() if isinstance(m, nn.Linear | nn.Embedding) and m not in floats]
     stored = PRECISIONS[precision]
     return {m: stored.bits if m is words or isinstance(m, nn.Linear) else stored.table_bits for m in rounded}
 
@@ -186,13 +179,6 @@ def norms_before(model: QAModel) -> dict[nn.Module, nn.Module]:
     return norms
 
 
-def float_modules(model: nn.Module) -> list[str]:
-    """Return the types of modules whose matrices are not rounded here: convolutions and LSTMs."""
-    known = (nn.Linear, nn.Embedding, ProductQuantizedEmbedding)
-    has_matrix = (m for m in model.modules() if any(p.ndim > 1 for p in m.parameters(recurse=False)))
-    return sorted({type(m).__name__ for m in has_matrix if not isinstance(m, known)})
-
-
 @dataclass(frozen=True)
 class QuantizedLinear:
     """A Linear whose weights are rounded."""
@@ -206,16 +192,18 @@ class QuantizedLinear:
 class FakeQuantizer:
     """Makes a model compute with rounded activations and weights, and train through them, until `convert`.
 
-    `norms` are the LayerNorms before its Linears, from `norms_before`.
+    `norms` are the LayerNorms before its Linears, from `norms_before`; `words` is its table of words.
     """
 
-    def __init__(self, model: nn.Module, precision: str, norms: Mapping[nn.Module, nn.Module]) -> None:
+    def __init__(
+        self, model: nn.Module, precision: str, norms: Mapping[nn.Module, nn.Module], words: nn.Module
+    ) -> None:
         self.linears: dict[str, QuantizedLinear] = {}
         self._tables: list[tuple[nn.Embedding, RowQuantizer]] = []
         self._hooks: list[Any] = [model.register_forward_hook(self._forget)]
         self._last: tuple[Tensor, Tensor] | None = None
         self._norms = norms
-        bits = bits_of(model, precision)
+        bits = bits_of(model, precision, words)
         for name, module in list(model.named_modules()):
             if isinstance(module, nn.Linear):
                 quantizer = RowQuantizer(module.weight, bits[module], norms.get(module))
@@ -239,8 +227,7 @@ class FakeQuantizer:
             del table.quantizer
             all_ids = torch.arange(len(table.weight), device=table.weight.device)
             with torch.no_grad():
-                for ids in all_ids.split(TABLE_ROWS_AT_ONCE):
-                    table.weight[ids] = quantizer.rows(table.weight[ids], ids)
+                table.weight.copy_(quantizer.rows(table.weight, all_ids))
 
     def _round_input(self, module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor]:
         """Round a Linear's input; query, key and value share one, which is rounded once."""
@@ -289,7 +276,7 @@ def trained_integers(model: QAModel, precision: str) -> tuple[list[Tensor], Tens
     norms = norms_before(model)
     words = model.encoder.words
     matrices: dict[nn.Module, Tensor] = {}
-    for module, bits in bits_of(model, precision).items():
+    for module, bits in bits_of(model, precision, words).items():
         weight = module.get_parameter("weight").detach()
         channels = channel_factors(norms.get(module))
         matrices[module] = integers(weight if channels is None else weight * channels, bits, names[module])

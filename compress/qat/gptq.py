@@ -48,9 +48,9 @@ def input_groups(model: QAModel, window: Window) -> list[tuple[list[str], int]]:
         model(**unpadded(window))
     for handle in handles:
         handle.remove()
-    groups: dict[int, list[str]] = {}
+    groups: dict[tuple[int, ...], list[str]] = {}
     for name, inputs in calls.items():
-        groups.setdefault(id(inputs[0]), []).append(name)
+        groups.setdefault(tuple(map(id, inputs)), []).append(name)
     return [(names, len(calls[names[0]])) for names in groups.values()]
 
 

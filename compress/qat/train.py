@@ -1,9 +1,7 @@
 """Train a model with the rounding of its export: what `python -m compress.qat` does."""
 
-import sys
-
 from compress.options import QATOptions
-from compress.qat.fake_quant import FakeQuantizer, float_modules, norms_before
+from compress.qat.fake_quant import FakeQuantizer, norms_before
 from compress.qat.gptq import round_with_feedback
 from compress.recovery import Recovery, open_making
 from distill.prune_plan.importance import sample_windows
@@ -31,12 +29,8 @@ def trained(options: QATOptions) -> Bundle:
     model.encoder.check_tflite()
     if reason := model.encoder.architecture.no_qat:
         raise UnsupportedExport(f"{options.model}: {reason}; export it without compress.qat")
-    for name in float_modules(model):
-        print(
-            f"{name} modules train in float: only Linears and embedding tables are rounded", file=sys.stderr
-        )
     windows = recovery.windows
-    quantizer = FakeQuantizer(model, options.quantize, norms_before(model))
+    quantizer = FakeQuantizer(model, options.quantize, norms_before(model), model.encoder.words)
     is_resumed = options.resume and options.epochs > 0 and (making.work / CHECKPOINT).is_file()
     if options.calibration_windows and not is_resumed:
         sample = sample_windows(windows, options.calibration_windows, options.seed)

@@ -20,7 +20,6 @@ from qa.formats.tflite import (
 )
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import CODEBOOK_SIZE
-from qa.text.settings import QASettings
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,11 @@ def words_bytes(rows: int, width: int, form: str) -> float:
     return rows * groups + CODEBOOK_SIZE * groups * GROUP_SIZES[form] + 4 * width
 
 
-def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
+def file_bytes(model: QAModel, quantize: str, embeddings: str, max_length: int) -> float:
     """Return the bytes of the packaged file of export.tflite.
 
-    `quantize` is the precision of Linears, int8 or int4; `embeddings` is one of TABLE_FORMS.
+    `quantize` is the precision of Linears, int8 or int4; `embeddings` is one of TABLE_FORMS; `max_length` is
+    that of the longest window, in tokens.
     """
     linears = [m for m in model.modules() if isinstance(m, nn.Linear)]
     words = model.encoder.words
@@ -74,14 +74,14 @@ def file_bytes(model: QAModel, quantize: str, embeddings: str) -> float:
     total += sum(m.num_embeddings * (m.embedding_dim + ROW_BYTES) for m in others)
     total += 4 * (sum(p.numel() for p in model.parameters()) - in_rows)  # LayerNorms stay fp32
     is_fixed = any(getattr(module, "fixed_lengths", False) for module in model.modules())
-    lengths = (*SHORT_LENGTHS, QASettings().max_length)
+    lengths = (*(n for n in SHORT_LENGTHS if n < max_length), max_length)
     total += (len(lengths) if is_fixed else 1) * (GRAPH_BYTES + LAYER_GRAPH_BYTES * len(model.encoder.layers))
     total += getattr(model.encoder.model, "pair_bytes", 0) * sum(n * n for n in lengths)
     return total + PACKAGE_BYTES + TOKEN_BYTES * words.num_embeddings
 
 
-def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
-    """Return costs in MB of the packaged file; `quantize` and `embeddings` as in `file_bytes`."""
+def file_costs(model: QAModel, quantize: str, embeddings: str, max_length: int) -> UnitCosts:
+    """Return costs in MB of the packaged file; all but the model as in `file_bytes`."""
     bits = INTEGER_BITS[quantize]
     parts = model.encoder.layer_parts()[0]
     width = parts.query.in_features
@@ -90,5 +90,5 @@ def file_costs(model: QAModel, quantize: str, embeddings: str) -> UnitCosts:
         copies * 3 * linear_bytes(width, parts.head_size, bits) + parts.head_size * width * bits / 8
     ) / 1e6
     neuron = (linear_bytes(width, 1, bits) + width * bits / 8) / 1e6
-    rest = file_bytes(model, quantize, embeddings) / 1e6 - UnitCosts(0, head, neuron).of(model)
+    rest = file_bytes(model, quantize, embeddings, max_length) / 1e6 - UnitCosts(0, head, neuron).of(model)
     return UnitCosts(rest, head, neuron)

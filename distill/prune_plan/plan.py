@@ -25,9 +25,10 @@ from qa.base.cli import check_option
 from qa.models.model import QAModel
 from qa.models.surgery import keep_heads, keep_neurons
 from qa.text.features import Window
+from qa.text.settings import QASettings
 
 
-def target_costs(flags: PruningOptions, model: QAModel) -> UnitCosts | None:
+def target_costs(flags: PruningOptions, model: QAModel, settings: QASettings) -> UnitCosts | None:
     """Return the costs of this model's units in the file that --target-mb limits; None without a limit."""
     if flags.target_mb is None:
         return None
@@ -37,7 +38,7 @@ def target_costs(flags: PruningOptions, model: QAModel) -> UnitCosts | None:
             given in (None, own), "--target-embeddings", given, f"{own}, the form that the model has"
         )
     form = given or own or flags.target_quantize
-    return file_costs(model, flags.target_quantize, form)
+    return file_costs(model, flags.target_quantize, form, settings.max_length)
 
 
 def prune_by_importance(
@@ -45,6 +46,7 @@ def prune_by_importance(
     trained: QAModel,
     windows: Sequence[Window],
     flags: PruningOptions,
+    settings: QASettings,
     *,
     work: Path,
 ) -> dict[str, Any]:
@@ -54,7 +56,7 @@ def prune_by_importance(
     stores it.
     """
     importance = cached_importance(trained, windows, work / IMPORTANCE)
-    costs = target_costs(flags, model)
+    costs = target_costs(flags, model, settings)
     width = select_units(importance, costs, flags)
     for parts, heads, neurons in zip(model.encoder.layer_parts(), width.heads, width.neurons, strict=True):
         keep_heads(parts, heads)
@@ -72,12 +74,12 @@ def prune_by_importance(
     }
 
 
-def check_pruning(model: QAModel, flags: PruningOptions, instead: str) -> None:
+def check_pruning(model: QAModel, flags: PruningOptions, settings: QASettings, instead: str) -> None:
     """Raise OptionError when the model cannot be pruned as the flags say; `instead` names another way."""
     model.encoder.check_prunable(instead)
     parts = model.encoder.layer_parts()
     equal = Importance([torch.ones(p.n_heads) for p in parts], [torch.ones(p.n_neurons) for p in parts])
-    select_units(equal, target_costs(flags, model), flags)
+    select_units(equal, target_costs(flags, model, settings), flags)
 
 
 def select_units(importance: Importance, costs: UnitCosts | None, flags: PruningOptions) -> PruningPlan:

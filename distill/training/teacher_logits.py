@@ -1,8 +1,8 @@
 """A teacher's logits for training windows, and a memory-mapped cache of them.
 
 Without a hidden-state loss the teacher computes each window once. The cache fills as training first meets a
-window, or beforehand by distill.logits; where it is complete, no teacher is loaded. It survives a stop. Its
-key covers the teacher's weights, the windows and the precision. Hidden states are too large to keep: with
+window, or beforehand by distill.logits; where it is complete, training loads no teacher. It survives a stop.
+Its key covers the teacher's weights, the windows and the precision. Hidden states are too large to keep: with
 them the teacher runs each time, and the cache is not used.
 """
 

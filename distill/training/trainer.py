@@ -148,7 +148,8 @@ class Trainer:
         check_free_space(self.work, n_bytes, f"training {self.name}")
         self.work.mkdir(parents=True, exist_ok=True)
         if self.accelerator.is_main_process:
-            if line := high_rate(self.model.encoder.hidden_size, self.options):
+            encoder = self.model.encoder
+            if encoder.layers and (line := high_rate(encoder.hidden_size, self.options)):
                 print(f"{self.name}: {line}", file=sys.stderr)
             self._unlock = weakref.finalize(self, os.close, lock(self.work))
         try:

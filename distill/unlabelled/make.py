@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError, SquadFormatError
-from qa.base.files import check_new_file, check_not_an_input
+from qa.base.files import check_not_an_input
 from qa.base.next_step import in_runs, say_next
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import resolve, source_reference
-from qa.data.squad import Answer, Example, read_originals, write_squad
+from qa.data.squad import Answer, Example, check_new_squad, read_originals, write_squad
 
 if TYPE_CHECKING:
     from distill.unlabelled.words import SimilarWords
@@ -68,7 +68,7 @@ class UnlabelledOptions:
         for name in changed(self, () if self.reworded else ("share", "model")):
             raise OptionError(f"--{name} needs --reworded, whose words it decides")
         check_option(self.seed >= 0, "--seed", self.seed, "at least 0")
-        check_new_file(self.out, "--out")
+        check_new_squad(self.out, "--out")
         check_not_an_input(self.out, "--out", [Path(self.data)])
 
 

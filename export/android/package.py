@@ -34,7 +34,6 @@ from qa.runtime.package import (
     TFLITE_MAGIC,
     VOCABULARY,
     read_package,
-    read_zip,
 )
 from qa.text.settings import QASettings
 from qa.text.tokenization import BERT, normalizer_settings, special_tokens, vocabulary
@@ -45,7 +44,7 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # the earliest a zip can hold: the same model 
 
 
 def describe(parent: Bundle, precision: str) -> dict[str, Any]:
-    """Return the packaged qa.json, but for its signatures: all that a program without this library must know.
+    """Return the packaged qa.json, except its signatures: all that a program without this library must know.
 
     Raises UnsupportedExport when a vocab.txt and a few switches cannot describe the tokenizer.
     """
@@ -163,9 +162,8 @@ def package_again(source: Path, target: Path, settings: QASettings) -> None:
 
     Raises BundleError, naming the file, when it is damaged, or when no reader takes the settings.
     """
-    info = read_package(source).info
-    data = source.read_bytes()
-    begin, texts = read_zip(source, data)
-    target.write_bytes(data[:begin])
-    _append(target, {**texts, SETTINGS: _info_text({**info, "settings": settings.to_dict()})})
+    packaged = read_package(source)
+    info = {**packaged.info, "settings": settings.to_dict()}
+    target.write_bytes(source.read_bytes()[: info["model"]["bytes"]])
+    _append(target, {**packaged.texts, SETTINGS: _info_text(info)})
     read_package(target)

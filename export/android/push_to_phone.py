@@ -138,7 +138,7 @@ class Route:
     pushed: str
     deliver: str
     leftover: str = ""
-    """Command that removes what a failed delivery leaves elsewhere."""
+    """Command that removes what a failed delivery leaves in another place."""
 
 
 def routes(name: str) -> tuple[Route, ...]:

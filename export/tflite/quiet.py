@@ -26,6 +26,7 @@ def quietly() -> Iterator[None]:
         except OptionError:
             raise
         except Exception:
+            sys.stdout.flush()
             log.seek(0)
             os.write(saved[1], log.read())
             raise

@@ -29,13 +29,14 @@ MATRIX = "FULLY_CONNECTED"
 def layer_of(output: str) -> str:
     """Return the layer of a Linear by the name that the converter gives its output.
 
-    The name is the path of its module. Where operators were fused, it is the last of several paths.
+    The name is the path of its module. Where operators were fused, it is the last of several paths. Linears
+    outside numbered layers, such as the projection behind narrow embeddings, are "other".
     """
     path = output.rpartition(";;")[2]
     if "_head/" in path:
         return "head"
     number = NUMBERED.search(path)
-    return f"layer {number[1]}" if number else "embeddings"
+    return f"layer {number[1]}" if number else "other"
 
 
 def linears_by_layer(file: TFLiteFile) -> dict[str, list[str]]:

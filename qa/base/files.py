@@ -42,6 +42,8 @@ def write_whole(path: Path, content: bytes | str, check: Callable[[Path], object
             check(partial)
         partial.replace(target)
     except OSError as error:
+        if error.filename not in (None, str(partial)):  # of a file that `check` writes
+            raise
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         partial.unlink(missing_ok=True)
@@ -95,6 +97,8 @@ def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
 
 
 def _is_running(process: str) -> bool:
+    if os.name == "nt":  # os.kill would send Ctrl-C there
+        return True
     try:
         os.kill(int(process), 0)
     except (ValueError, OverflowError, ProcessLookupError):

@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from qa.base.commands import COMMANDS
 from qa.base.errors import BundleError, first_few
 from qa.base.files import file_sha256, whole_folder
-from qa.bundles.card import model_card
+from qa.bundles.card import PROBE, model_card
 from qa.bundles.manifest import (
     MANIFEST,
     MANIFEST_VERSION,
@@ -40,7 +40,6 @@ from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
 SETTINGS = "qa.json"
-PROBE = "probe.json"
 CARD = "README.md"
 HELD_OUT = "held_out.json.gz"  # questions to tune the no-answer threshold on (qa.evaluation.threshold)
 TRAINED_ON = "trained_on.json.gz"  # hashes of the passages trained on (qa.bundles.trained_on)

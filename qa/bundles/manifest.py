@@ -139,6 +139,11 @@ class Tuning(Struct, frozen=True):
     """Further files, of the same weight."""
 
     @property
+    def counts(self) -> tuple[int, int, int]:
+        """Numbers of questions, of those without an answer, and of articles."""
+        return self.n_questions, self.n_unanswerable, self.n_articles
+
+    @property
     def files(self) -> list[FileReference]:
         """Files of the questions; none where the model held them out."""
         return [self.data, *self.more_data] if self.data else []

@@ -49,7 +49,7 @@ class TrainedOn(msgspec.Struct, frozen=True):
             return cls()
         try:
             stored = msgspec.json.decode(unpacked(path), type=_Stored)
-        except (msgspec.DecodeError, SquadFormatError) as error:
+        except (ValueError, SquadFormatError) as error:
             raise BundleError(f"{path}: not a record of training ({error}); make the bundle again") from None
         return cls(frozenset(accumulate(stored.gaps)), stored.whole)
 

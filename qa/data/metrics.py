@@ -1,7 +1,7 @@
 """Exact match, F1 and the no-answer threshold, equal to the official SQuAD 2.0 evaluation (Rajpurkar et al.
 2018).
 
-On SQuAD 1.1 files the same numbers equal those of the 1.1 script, but for gold answers of punctuation and
+On SQuAD 1.1 files the same numbers equal those of the 1.1 script, except for gold answers of punctuation and
 articles only, which the 2.0 script leaves out. Two departures from the 2.0 script: a question without a
 prediction counts 0, as in the 1.1 script; the 2.0 script fails. A question with `is_impossible` true is
 unanswerable even if it lists answers; the script reads only the list.

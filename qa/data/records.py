@@ -15,11 +15,10 @@ from typing import Any
 from qa.base.errors import HALF_PAIR, OptionError, SquadFormatError, first_few, first_line
 from qa.data.convert.cells import ANSWERS
 from qa.data.layouts import Record, flat_records
-from qa.data.squad import read_json, unpacked
+from qa.data.squad import RECORD_SUFFIXES, TABLES, read_json, unpacked
 from qa.data.tables import read_table
 
 FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
-TABLES = (".csv", ".tsv")
 HUB = "hub:"
 COLUMNS = ("id", "title", "question", "context", "answer", "answers")
 NO_PYARROW = "pyarrow is not installed; pip install 'pocketqa[records]'"
@@ -62,7 +61,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
 
 def holds_records(path: Path) -> bool:
     """Return whether a file or folder holds flat records, by its name and first line."""
-    if path.is_dir() or _suffix(path) in (".jsonl", ".parquet", *TABLES):
+    if path.is_dir() or _suffix(path) in RECORD_SUFFIXES:
         return True
     text = _start(path).lstrip("\ufeff \t\r\n")
     if text.startswith("["):
@@ -148,13 +147,13 @@ def _from_lines(path: Path, text: str, whole: json.JSONDecodeError) -> Iterator[
 
 
 def _records(place: str, fields: object) -> Iterator[Record]:
-    """Yield an object's records; a faulty one unless it is an object whose texts can be written as UTF-8."""
+    """Yield an object's records; faulty ones for no object, and for texts that cannot be written as UTF-8."""
     if not isinstance(fields, dict):
         yield Record(place, {}, "record is not an object with question and context")
-    elif HALF_PAIR.search(json.dumps(fields, ensure_ascii=False)):
-        yield Record(place, {}, "a text has half a surrogate pair")
-    else:
-        yield from flat_records(place, fields)
+        return
+    for record in flat_records(place, fields):
+        is_half = HALF_PAIR.search(json.dumps([record.fields, record.fault], ensure_ascii=False))
+        yield Record(record.place, {}, "a text has half a surrogate pair") if is_half else record
 
 
 def _numbered(rows: Iterable[dict[str, Any]]) -> list[Record]:

@@ -16,11 +16,11 @@ from typing import Literal
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import SquadFormatError, first_few
-from qa.base.files import check_new_file, check_not_an_input
+from qa.base.files import check_not_an_input
 from qa.base.next_step import say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import resolve, source_reference
-from qa.data.squad import Example, read_originals, read_squad, write_squad
+from qa.data.squad import Example, check_new_squad, read_originals, read_squad, write_squad
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class SampleOptions:
 
     def __post_init__(self) -> None:
         check_option(self.questions >= 1, "--questions", self.questions, "at least 1")
-        check_new_file(self.out, "--out")
+        check_new_squad(self.out, "--out")
 
 
 def write_sample(options: SampleOptions) -> None:

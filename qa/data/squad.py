@@ -14,11 +14,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from qa.base.cli import check_option
 from qa.base.errors import SquadFormatError, first_few
-from qa.base.files import write_whole
+from qa.base.files import check_new_file, write_whole
 
 MOST_UNPACKED = 4_000_000_000  # bytes: a small file can unpack to any number
 UNPACKED_AT_ONCE = 1_000_000
+TABLES = (".csv", ".tsv")
+RECORD_SUFFIXES = (".jsonl", ".parquet", *TABLES)
+"""Suffixes by which a file is read as records."""
 HIGH, LOW = r"\\u[dD][89abAB][\da-fA-F]{2}", r"\\u[dD][c-fC-F]"
 ESCAPED_HALF_PAIR = re.compile(f"{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 
@@ -50,8 +54,16 @@ class Example:
 
     @property
     def article(self) -> str:
-        """Return what intervals are over: the title, or the passage where there is none."""
+        """Return the title, or the passage where there is none."""
         return self.title or self.context
+
+
+def articles_of(examples: Sequence[Example]) -> list[str]:
+    """Return what each question is held out and drawn with: its article, or a passage of several titles."""
+    titles: dict[str, set[str]] = {}
+    for e in examples:
+        titles.setdefault(e.context, set()).add(e.title)
+    return [e.context if len(titles[e.context]) > 1 else e.article for e in examples]
 
 
 def unpacked(path: Path) -> bytes:
@@ -252,7 +264,7 @@ def _list(owner: object, key: str, where: str) -> list[Any]:
 
 def _text(owner: object, key: str, where: str) -> str:
     if not isinstance(owner, dict) or not isinstance(owner.get(key), str):
-        raise SquadFormatError(f"{where}: expected a text {key!r}, as SQuAD JSON has it")
+        raise SquadFormatError(f"{where}: expected a text {key!r}, as in SQuAD JSON")
     return owner[key]
 
 
@@ -264,6 +276,13 @@ def grouped(examples: Iterable[Example]) -> list[Example]:
     return [e for passages in articles.values() for same in passages.values() for e in same]
 
 
+def check_new_squad(path: Path, flag: str) -> None:
+    """Raise OptionError unless `write_squad` can write `path`, and its name is not that of records."""
+    suffix = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+    check_option(suffix not in RECORD_SUFFIXES, flag, path, "a name in .json, since it becomes SQuAD JSON")
+    check_new_file(path, flag)
+
+
 def write_squad(
     path: Path,
     examples: Iterable[Example],
@@ -271,7 +290,7 @@ def write_squad(
     log: tuple[Path, str] | None = None,
     added: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """Write questions as SQuAD JSON, in their order; what `read_squad` refuses is not kept.
+    """Write questions as SQuAD JSON, in their order, packed in .gz; what `read_squad` refuses is not kept.
 
     `made_from` is the reference (qa.data.datasets.source_reference) of the file whose questions these are.
     `added` are the references of files whose questions follow.
@@ -283,7 +302,8 @@ def write_squad(
         if log is not None:
             write_whole(*log)
 
-    write_whole(path, squad_json(examples, made_from, added), check)
+    raw = squad_json(examples, made_from, added)
+    write_whole(path, gzip.compress(raw, mtime=0) if path.suffix.lower() == ".gz" else raw, check)
 
 
 def squad_json(

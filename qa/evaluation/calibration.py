@@ -82,25 +82,19 @@ def fit_calibration(
 def calibration_scores(
     examples: Sequence[Example], predictions: Sequence[Prediction], settings: QASettings
 ) -> dict[str, Any]:
-    """Return the calibration errors of calibrated settings, and the bins of a reliability plot; else nothing.
+    """Return the calibration error of calibrated settings, and the bins of a reliability plot; else nothing.
 
-    Errors are those of all results, of answers and of "no answer", each also for the softmax scores
-    (uncalibrated). A bin is (mean probability, share of right results, number of results).
+    Both are also those of the softmax scores (uncalibrated). A bin is (mean probability, share of right
+    results, number of results).
     """
     if settings.calibration is None:
         return {}
     threshold = settings.null_threshold
     right = np.array([is_right(e, p.best(threshold)) for e, p in zip(examples, predictions, strict=True)])
-    answered = np.array([p.best(threshold) is not None for p in predictions])
     scores: dict[str, Any] = {}
     for prefix, calibration in (("", settings.calibration), ("uncalibrated_", None)):
         probabilities = np.array([p.probability(threshold, calibration) for p in predictions])
         scores[f"{prefix}calibration_error"] = calibration_error(probabilities, right)
-        for name, chosen in (("answers", answered), ("no_answers", ~answered)):
-            if chosen.any():
-                scores[f"{prefix}calibration_error_{name}"] = calibration_error(
-                    probabilities[chosen], right[chosen]
-                )
         scores[f"{prefix}reliability"] = reliability(probabilities, right)
     return scores
 

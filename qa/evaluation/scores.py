@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 
 from qa.base.files import file_sha256
-from qa.bundles.bundle import HELD_OUT, Draft
+from qa.bundles.bundle import Draft
 from qa.bundles.manifest import Scores
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import data_reference, resolve
-from qa.data.metrics import scores_by_question
-from qa.data.squad import Example, read_squad
+from qa.data.metrics import has_answer, scores_by_question
+from qa.data.squad import Example, articles_of, read_squad
 from qa.evaluation.bootstrap import score_intervals
 from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
@@ -45,8 +45,10 @@ def scores_of(runtime: Runtime, draft: Draft, settings: QASettings, data: EvalDa
     """
     tuning = draft.recorded.tuning
     model = draft.model(settings)
+    articles = articles_of(data.examples)
     tuned_on = {file.sha256 for file in tuning.files} if tuning else set()
-    is_held_out = tuning is not None and not tuned_on and data.file.name == HELD_OUT
+    asked = len(data.examples), sum(not has_answer(e) for e in data.examples), len(set(articles))
+    is_held_out = tuning is not None and not tuned_on and asked == tuning.counts
     if is_held_out or file_sha256(data.file) in tuned_on:
         print(
             "the scores are of the questions that the thresholds are tuned on, so they are too high",
@@ -57,7 +59,6 @@ def scores_of(runtime: Runtime, draft: Draft, settings: QASettings, data: EvalDa
     metrics["coverage_at_80"] = coverage(data.examples, predictions, model.settings)
     answers = answer_texts(data.examples, predictions, model.settings.null_threshold)
     by_question = scores_by_question(data.examples, answers)
-    articles = [e.article for e in data.examples]
     facts = {"data": data_reference(data.file), **metrics, "n_articles": len(set(articles))}
     facts["train_overlap"] = train_overlap(draft.path, draft.recorded, file_sha256(data.file), data.examples)
     (exact, f1), _, resampled = score_intervals(100 * np.array(by_question), articles)  # (Q, 2)

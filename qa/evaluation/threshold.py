@@ -6,7 +6,6 @@ A model trained on answerable questions only has no threshold and always answers
 in the bundle, so that an export can tune the threshold with its own logits.
 """
 
-import gzip
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +23,7 @@ from qa.bundles.bundle import HELD_OUT, Bundle
 from qa.bundles.manifest import FileReference, Tuning
 from qa.data.datasets import NAMED, data_reference, resolve
 from qa.data.metrics import gain_of_answering, has_answer
-from qa.data.squad import Example, read_squad, squad_json
+from qa.data.squad import Example, articles_of, read_squad, write_squad
 from qa.evaluation.bootstrap import ENDS, MIN_ARTICLES, Resampled, numbered
 from qa.evaluation.calibration import equal_groups, fit_calibration
 from qa.evaluation.predict import answer_text, predict
@@ -87,15 +86,11 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
     Passages are held out instead of articles when the file has fewer than 20 articles, of questions without a
     title, and where a passage has several titles. In a mix, questions with and without a title give the same
     share. Parts with more than twice the questions wanted stay in training; when all are that large, the
-    smallest is held out.
+    smallest is held out, unless `before` gave some.
     """
     few_articles = len({e.title for e in examples}) < 1 / HELD_OUT_SHARE
-    titles: dict[str, set[str]] = {}
-    for e in examples:
-        titles.setdefault(e.context, set()).add(e.title)
-    parts = [e.context if few_articles or len(titles[e.context]) > 1 else e.article for e in examples]
+    parts = [e.context for e in examples] if few_articles else articles_of(examples)
     sizes = Counter(parts)  # in the order of the file
-    last = list(sizes)[:0:-1]  # the first stays to train on
     wanted = HELD_OUT_SHARE * len(examples)
     if MOST_HELD_OUT_SHARE * len(examples) >= ENOUGH_QUESTIONS:
         wanted = max(wanted, ENOUGH_QUESTIONS)
@@ -104,8 +99,10 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
     if len(held) == len(sizes):  # nothing would stay to train on
         held = set()
     n = sum(sizes[part] for part in held)
-    last = [part for part in last if part not in held]
-    fit = [p for p in last if sizes[p] <= 2 * wanted] or sorted(last, key=sizes.__getitem__)[:1]
+    free = [part for part in sizes if part not in held]
+    last = free[:0:-1]  # the first stays to train on
+    smallest = [] if held else sorted(free, key=sizes.__getitem__)[: len(last)][:1]
+    fit = [p for p in last if sizes[p] <= 2 * wanted] or smallest
     titled = {part: bool(e.title) for part, e in zip(parts, examples, strict=True)}
     totals = Counter(titled[part] for part in parts)
     passed = Counter(titled[part] for part in parts if part in held)
@@ -124,7 +121,7 @@ def last_articles(examples: list[Example], before: Sequence[Example]) -> list[Ex
 def save_held_out(examples: Sequence[Example], folder: Path) -> None:
     """Write held-out questions as a SQuAD file; no file when there are none."""
     if examples:
-        (folder / HELD_OUT).write_bytes(gzip.compress(squad_json(examples), mtime=0))
+        write_squad(folder / HELD_OUT, examples)
 
 
 def read_held_out(folder: Path) -> list[Example]:
@@ -252,11 +249,11 @@ def tune(
             strict_threshold=min(tuned.null_threshold, *strict),
             calibration=fit_calibration(examples, predictions, groups),
         )
-    ends, resampled = threshold_interval(judged, [e.article for e in examples])
+    ends, resampled = threshold_interval(judged, articles_of(examples))
     return tuned, Tuning(
         n_questions=len(examples),
         n_unanswerable=sum(not has_answer(e) for e in examples),
-        n_articles=len({e.article for e in examples}),
+        n_articles=len(set(articles_of(examples))),
         null_threshold_interval=ends,
         resampled=resampled,
     )

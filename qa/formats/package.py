@@ -1,7 +1,7 @@
 """Members of a packaged file, as types with bounds.
 
-The exporter reads its own files with them, before the app (ModelPackage.java) and the page (package.mjs) do.
-Those two read files of strangers and have parsers of their own. Both open whatever passes here.
+The exporter reads its own files with them, and `pocketqa.load` the files of others. The app
+(ModelPackage.java) and the page (package.mjs) have parsers of their own. Both open whatever passes here.
 """
 
 import re
@@ -117,7 +117,7 @@ class Parameters(Struct):
     """Number of parameters."""
 
     total: Count
-    without_embeddings: Count | None = None
+    without_embeddings: Count
 
 
 class Model(Struct):

@@ -37,9 +37,9 @@ class Precision:
 # 0.04 in int8-weights. In int8 it differed by 0.05 (LiteRT with XNNPACK), 0.17 (without) and 0.12 (ONNX
 # Runtime), in int4 by 0.46 (LiteRT 1.4 and 2.3, with and without XNNPACK). Wrong runtimes differed by 1.4 and
 # more, as unrelated logits do. Spans: all stay equal in fp32; near ties may change in fp16. int8 changed up
-# to one span in twenty of a well-trained model in LiteRT, one in ten in ONNX Runtime, which also rounds
-# attention, and one in nine of the demo, which has more near ties. int4 changed one in five of the first and
-# half of an untrained model. A wrong runtime keeps almost none.
+# to one span in twenty of a well-trained model in LiteRT, one in ten in ONNX Runtime, which rounds
+# activations by tensor, and one in nine of the demo, which has more near ties. int4 changed one in five of
+# the first and half of an untrained model. A wrong runtime keeps almost none.
 ENTRIES = (
     Precision(
         name="fp32",
@@ -70,7 +70,7 @@ ENTRIES = (
         quantized_activations=True,
         in_words="weights in 8 bits, activations quantized as it runs",
         # Weights have a scale for each output channel, embeddings for each row, activations for each tensor
-        # in ONNX and for each token in TFLite, where attention stays in float32. An LSTM becomes ONNX
+        # in ONNX and for each token in TFLite. Products of attention stay in float32. An LSTM becomes ONNX
         # Runtime's DynamicQuantizeLSTM: the same for its two matrices, its input and its state.
         formats=("onnx", "tflite"),
         probe_tolerance=0.25,

@@ -25,7 +25,8 @@ _OWN_HEAD = "head.output"
 def encoder_config(config: PretrainedConfig) -> dict[str, Any]:
     """Return all of an encoder's config that differs from transformers' defaults."""
     values = config.to_diff_dict()
-    values.pop("dtype", None)
+    for key in ("dtype", "id2label", "label2id"):  # labels are those of a head for another task
+        values.pop(key, None)
     return {"model_type": config.model_type, **values}
 
 

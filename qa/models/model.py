@@ -114,7 +114,7 @@ class QAModel(nn.Module):
         if self.head_name != "linear":
             return f"transformers has no head {self.head_name}, only one Linear"
         if isinstance(self.encoder.words, ProductQuantizedEmbedding):
-            return "its word table is product-quantized"
+            return "its embedding table is product-quantized"
         with torch.device("meta"):  # shapes alone
             whole = Encoder(self.encoder.config)
         sizes = [

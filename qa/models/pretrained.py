@@ -29,7 +29,7 @@ from qa.models.checkpoint_weights import (
     weight_shapes,
 )
 from qa.models.encoders import TOKEN_TYPES, Encoder
-from qa.models.hub import HEAD
+from qa.models.hub import HEAD, OWN_TYPE
 from qa.text.settings import QASettings
 from qa.text.tokenization import (
     load_encoder_tokenizer,
@@ -132,6 +132,11 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
                 raise OptionError(f"{where}: {key} is {config[key]!r}, which may be code; remove it")
         if config.get("model_type") is None:
             raise OptionError(f'{where} has no model_type; add "model_type": {_model_type(what, folder)}')
+        if config["model_type"] == OWN_TYPE:
+            raise OptionError(
+                f"{what}: is a bundle whose encoder has no class in transformers; "
+                "give it as --model or --student"
+            )
         encoder_type(str(config["model_type"]), what)
         return Encoder(AutoConfig.from_pretrained(folder, trust_remote_code=False, **HOW))
     except OptionError:

@@ -47,11 +47,13 @@ class OnnxRuntime:
 
     @staticmethod
     def library() -> Any:
-        """Import onnxruntime; OptionError when it is not installed."""
+        """Import onnxruntime; OptionError when it is not installed or does not load."""
         try:
             return importlib.import_module("onnxruntime")
-        except ImportError:
+        except ModuleNotFoundError:
             raise not_installed("an ONNX bundle", "onnxruntime") from None
+        except ImportError as error:
+            raise OptionError(f"onnxruntime cannot be imported here ({first_line(error)})") from None
 
     def __init__(self, weights: Path, threads: int, provider: str = "CPUExecutionProvider") -> None:
         ort = self.library()
@@ -97,12 +99,17 @@ class LiteRTRuntime:
     def library() -> tuple[str, Any]:
         """Import the first LiteRT on this machine: (package name, Interpreter class).
 
-        OptionError when there is none.
+        OptionError when there is none, or none that this machine can load.
         """
+        fault = not_installed("a TFLite bundle", LITERT_PACKAGES[0][0])
         for package, module in LITERT_PACKAGES:
-            with contextlib.suppress(ImportError):
+            try:
                 return package, importlib.import_module(module).Interpreter
-        raise not_installed("a TFLite bundle", LITERT_PACKAGES[0][0])
+            except ModuleNotFoundError:
+                continue
+            except ImportError as error:
+                fault = OptionError(f"{package} cannot be imported here ({first_line(error)})")
+        raise fault
 
     def __init__(self, weights: Path, threads: int, *, xnnpack: bool = True) -> None:
         """Load the weights; without `xnnpack`, LiteRT's own kernels run, as on phones where XNNPACK fails."""

@@ -5,13 +5,14 @@ Runtimes trust the files they are given (SECURITY.md). The process is `python -m
 protocol is that of `qa.runtime.remote`.
 """
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from qa.base.cli import one_line
+from qa.base.cli import check_option, one_line
 from qa.base.errors import BundleError, PocketQAError
 from qa.bundles.bundle import Bundle, open_bundle
 from qa.formats.tensors import OUTPUTS, Inputs
@@ -27,6 +28,7 @@ class IsolatedRuntime(RemoteRuntime):
     """
 
     def __init__(self, bundle: Bundle, threads: int) -> None:
+        check_option(os.name != "nt", "isolated", True, "False on Windows, which cannot wait for a pipe")
         self._weights = bundle.weights
         command = (sys.executable, "-m", __name__)
         super().__init__(Deployment(command, {"path": str(bundle.path.absolute())}), threads)

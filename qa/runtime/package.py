@@ -84,7 +84,7 @@ def _folder_name(path: Path) -> str:
 def _unpack(path: Path, packaged: Package, out: Path) -> Bundle:
     info = packaged.info
     n_total = info["parameters"]["total"]
-    n_without = info["parameters"].get("without_embeddings", n_total)
+    n_without = info["parameters"]["without_embeddings"]
     recorded = StageRecord(
         format="tflite",
         precision=info["precision"],

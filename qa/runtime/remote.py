@@ -5,9 +5,10 @@ A request is one line of JSON, {"do": NAME, ...}, on the server's stdin. The ser
 on its stdout. Arrays are part of the JSON, as numpy's npy in base64. A failure is {"error": LINE, "type":
 CLASS}, and the end of the process. Every server answers two requests:
 
-    {"do": "load", ...} -> {"runtime": [PACKAGE, VERSION, VARIANT], "lengths": [...] or null, "max_batch": N,
-    ...} {"do": "compute", "inputs": {"input_ids": ARRAY, ...}} -> {"start_logits": ARRAY, "end_logits":
-    ARRAY}
+    {"do": "load", ...}
+        -> {"runtime": [PACKAGE, VERSION, VARIANT], "lengths": [...] or null, "max_batch": N, ...}
+    {"do": "compute", "inputs": {"input_ids": ARRAY, ...}}
+        -> {"start_logits": ARRAY, "end_logits": ARRAY}
 
 Benchmarks copy this file to boards: it takes any Python from 3.9 on with numpy.
 """

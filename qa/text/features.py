@@ -8,7 +8,6 @@ they have.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -67,16 +66,6 @@ def window_spans(n_tokens: int, budget: int, doc_stride: int) -> list[tuple[int,
         start += min(spans[-1][1], doc_stride)
         spans.append((start, min(n_tokens - start, budget)))
     return spans
-
-
-def _layout(n_tokens: int, budget: int, doc_stride: int) -> tuple[list[tuple[int, int]], list[np.ndarray]]:
-    """Return the spans and, for each, which of its tokens it sees with the most context."""
-    spans = window_spans(n_tokens, budget, doc_stride)
-    return spans, max_contexts(spans)
-
-
-_kept_layout = lru_cache(maxsize=4096)(_layout)
-KEPT_TOKENS = 2048  # of the longest passage whose layout is kept; all kept layouts take at most some 20 MB
 
 
 def max_contexts(spans: Sequence[tuple[int, int]]) -> list[np.ndarray]:
@@ -194,9 +183,8 @@ def _example_windows(
         gold = example.answers[0]  # the first one trains, as in BERT
         answer = answer_tokens(passage.starts, passage.ends, gold.start, gold.start + len(gold.text))
     windows = []
-    layout = _kept_layout if len(passage.ids) <= KEPT_TOKENS else _layout
-    spans, max_contexts = layout(len(passage.ids), settings.max_length - begin - 1, settings.doc_stride)
-    for (first, n), max_context in zip(spans, max_contexts, strict=True):
+    spans = window_spans(len(passage.ids), settings.max_length - begin - 1, settings.doc_stride)
+    for (first, n), max_context in zip(spans, max_contexts(spans), strict=True):
         start = end = no_answer
         if answer and first <= answer[0] and answer[1] < first + n:
             start = answer[0] - first + begin

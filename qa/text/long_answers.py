@@ -29,6 +29,7 @@ def long_answers(examples: Sequence[Example], tokenizer: Tokenizer, settings: QA
         return None
     answerable = sum(bool(e.answers) for e in examples)
     return (
-        f"{n} of {answerable} answers have more than {most} tokens, so the model cannot give them; "
-        "--max-answer-length allows longer ones where a model is imported, trained or tuned"
+        f"{n} of {answerable} answerable questions have only answers of more than {most} tokens, which the "
+        "model cannot give; --max-answer-length allows longer ones where a model is imported, trained or "
+        "tuned"
     )

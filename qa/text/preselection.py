@@ -1,8 +1,9 @@
 """Choice of a long text's windows: those that share most with the question, by BM25 (Robertson, Zaragoza
 2009).
 
-The question's tokens are the terms, windows the documents. All windows but the last have one length, so there
-is no normalization by length (b = 0). android_demo's Preselection.java chooses exactly the same windows.
+The question's tokens are the terms, windows the documents. All windows of a text but its last have one
+length, so there is no normalization by length (b = 0); of several texts, short ones gain nothing.
+android_demo's Preselection.java chooses exactly the same windows.
 """
 
 import math

@@ -132,8 +132,8 @@ class WindowOptions:
     """Options of every stage that chooses how its model reads a passage."""
 
     max_length: Expert[int | None] = None
-    """Longest window in tokens; by default that of the model to start from. For an encoder or checkpoint 384,
-    or the positions of a checkpoint that has fewer."""
+    """Longest window in tokens; by default that of the model to start from, for a new student that of its
+    teacher. For an encoder to fine-tune or a checkpoint 384, or its positions where it has fewer."""
     doc_stride: Expert[int | None] = None
     """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
     max_question_length: Expert[int | None] = None

@@ -185,7 +185,7 @@ def _is_berts(parts: dict[str, Any]) -> bool:
 
 
 def _parts(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return a tokenizer as its file has it."""
+    """Return the JSON of a tokenizer's file."""
     parts: dict[str, Any] = json.loads(tokenizer.to_str())
     return parts
 

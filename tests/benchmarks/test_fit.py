@@ -100,7 +100,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("held out: nothing, all are trained on: 30 questions") for line in lines)
+    assert any(line.startswith("set apart to compare on: nothing: 30 questions") for line in lines)
     assert lines[-1].startswith("no file is recommended")
     assert len(TrainedOn.read(out / "fitted").passages) == 6
     assert exports == [(out / "fitted", out / "questions.json")], "compared on the user's own questions"
@@ -114,14 +114,19 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     [
         ([], "no records"),
         ([("Who?", "Rain fell.", "Ada"), ("Who?", "Ada or Ada.", "Ada")], r"mine.csv: no question .*\(1\)"),
+        ("unlabelled", "unlabelled: line-3; label or remove"),
         (None, "no such file"),
     ],
-    ids=["empty", "all refused", "absent"],
+    ids=["empty", "all refused", "not labelled", "absent"],
 )
 def test_questions_that_cannot_be_used_leave_nothing(rows, says, model, tmp_path):
-    file = str(tmp_path / "mine.csv") if rows is None else table(tmp_path / "mine.csv", rows)
+    file = tmp_path / "mine.csv"
+    if rows == "unlabelled":
+        file.write_text("question,context,answer,unlabelled\nWho?,Ada.,Ada,\nWho?,Bob.,,true\n")
+    elif rows is not None:
+        table(file, rows)
     with pytest.raises(PocketQAError, match=says):
-        fit(FitOptions(file, tmp_path / "mine", model))
+        fit(FitOptions(str(file), tmp_path / "mine", model))
     assert not (tmp_path / "mine").exists()
 
 

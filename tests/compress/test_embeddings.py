@@ -205,7 +205,7 @@ def test_a_byte_is_stored_for_each_group(saved):
     assert tensors[f"{WORDS}.codebooks"].shape == (22, 256, 3)
     assert f"{WORDS}.weight" not in tensors
     assert config["word_table"] == "pq3"
-    assert config["not_in_transformers"] == "its word table is product-quantized"
+    assert config["not_in_transformers"] == "its embedding table is product-quantized"
     assert config["model_type"] == "pocketqa"
 
 

@@ -1,6 +1,7 @@
 """Pruning: what is least important goes first, physically; zeros stay zero; parents stay as they are."""
 
 import gc
+import gzip
 import weakref
 import zlib
 from dataclasses import replace
@@ -8,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from comparisons import copied
+from comparisons import copied, rebundle
 from stops import stopped_at
 
 from compress.options import PruneOptions
@@ -20,6 +21,8 @@ from compress.prune.magnitude import (
     sparsity_at,
 )
 from compress.prune.prune import prune
+from compress.recovery import with_held_out
+from distill.data import DataSplits
 from distill.prune_plan.allocation import keep_best
 from distill.prune_plan.importance import cached_importance, measure_importance
 from distill.prune_plan.options import PruningOptions
@@ -28,8 +31,11 @@ from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
 from qa.base.errors import BundleError, OptionError
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import HELD_OUT, open_bundle
+from qa.bundles.manifest import FileReference
+from qa.data.squad import Answer, Example, squad_json
 from qa.models.model import QAModel
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -57,7 +63,7 @@ def test_units_that_put_nothing_out_score_zero_and_go_first(model, windows, tmp_
         assert (neurons[:64] > 0).all()
     before = logits(model, windows)
     flags = PruningOptions(keep_ffn=0.5, keep_heads=0.75)
-    facts = prune_by_importance(model, model, windows, flags, work=tmp_path)
+    facts = prune_by_importance(model, model, windows, flags, QASettings(), work=tmp_path)
     assert facts["heads_per_layer"] == [3, 3]
     assert facts["neurons_per_layer"] == [64, 64]
     assert (logits(model, windows) - before).abs().max() < 1e-5
@@ -118,7 +124,7 @@ def test_importance_is_measured_once_for_the_same_model_and_windows(
 def test_keeping_everything_changes_nothing(model, windows, tmp_path):
     before = logits(model, windows)
     everything = PruningOptions(keep_ffn=1.0, keep_heads=1.0)
-    prune_by_importance(model, model, windows, everything, work=tmp_path)
+    prune_by_importance(model, model, windows, everything, QASettings(), work=tmp_path)
     assert torch.equal(logits(model, windows), before)
 
 
@@ -267,3 +273,20 @@ def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, mo
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(OptionError, match="runs as one process, on one GPU where there is one; start it"):
         prune(PruneOptions(model=make_bundle(), out=tmp_path / "o"))
+
+
+def test_what_the_model_holds_out_tunes_its_threshold_where_the_data_are_answers_on_other_texts(
+    make_bundle, tmp_path
+):
+    def asked(context, *answers):
+        return Example(context, "", context, "?", tuple(Answer(text, 0) for text in answers), not answers)
+
+    held_out = [asked("Held out")]
+    packed = gzip.compress(squad_json(held_out))
+    parent = open_bundle(rebundle(make_bundle(), tmp_path / "parent", files={HELD_OUT: packed}))
+    reference = FileReference("mine.json", "0" * 64)
+    splits = DataSplits([asked("New", "New")], [], None, tmp_path / "mine.json", reference)
+    assert with_held_out(splits, parent) == replace(splits, held_out=held_out)
+    for also in (asked("Held out", "Held"), asked("No answer")):
+        more = replace(splits, train=[*splits.train, also])
+        assert with_held_out(more, parent) is more

@@ -12,6 +12,7 @@ from comparisons import UNTRAINED_SPANS
 from quick import quick
 from stops import stopped_at
 from torch import nn
+from transformers import BertConfig
 
 from compress.cast import CastOptions
 from compress.cast import cast as store
@@ -20,7 +21,6 @@ from compress.qat.fake_quant import (
     FakeQuantizer,
     bits_of,
     fake_quantize_per_token,
-    float_modules,
     integers,
     norms_before,
     trained_integers,
@@ -37,6 +37,7 @@ from export.tflite.integers import check_integers, stored_integers
 from export.tflite.passes.compact import compact
 from export.tflite.quiet import quietly
 from qa.base.errors import OptionError, ParityError, SquadFormatError, UnsupportedExport
+from qa.models.encoders import Encoder
 from qa.models.model import QAModel
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
@@ -63,7 +64,7 @@ def test_a_token_is_rounded_over_a_range_with_zero():
 
 
 def test_a_model_that_rounds_can_be_compiled(model, windows):
-    FakeQuantizer(model, "int8", norms_before(model))
+    FakeQuantizer(model, "int8", norms_before(model), model.encoder.words)
     expected = logits(model, windows)
     assert torch.equal(logits(torch.compile(model, backend="eager", fullgraph=True), windows), expected)
 
@@ -79,7 +80,7 @@ def test_a_linear_computes_what_litert_computes(precision):
     states = torch.randn(24, 96) * torch.logspace(-2, 2, 24)[:, None] + torch.linspace(-3, 3, 24)[:, None]
     pair = nn.ModuleList([nn.Embedding(100, 96), nn.Linear(96, 40)])
     linear = pair[1]
-    quantizer = FakeQuantizer(pair, precision, {})
+    quantizer = FakeQuantizer(pair, precision, {}, pair[0])
     with torch.no_grad():
         ours = linear(states)
         exact = linear.weight @ states.T + linear.bias[:, None]
@@ -103,21 +104,18 @@ def test_a_linear_computes_what_litert_computes(precision):
 
 
 def test_int4_is_for_linears_and_the_word_table(model):
-    bits = bits_of(model, "int4")
+    bits = bits_of(model, "int4", model.encoder.words)
     names = {name: bits[module] for name, module in model.named_modules() if module in bits}
     assert {name for name, n in names.items() if n == 8} == {"encoder.model.embeddings.position_embeddings"}
     assert "encoder.model.embeddings.token_type_embeddings" not in names, "two of them are floats in a file"
-    assert set(bits_of(model, "int8").values()) == {8}
-    assert float_modules(model) == []
-    others = nn.Sequential(nn.Conv1d(2, 2, 3), nn.LSTM(2, 2), nn.Linear(2, 2))
-    assert float_modules(others) == ["Conv1d", "LSTM"]
+    assert set(bits_of(model, "int8", model.encoder.words).values()) == {8}
 
 
 @pytest.mark.parametrize("precision", ["int8", "int4"])
 def test_gradients_pass_rounding_and_those_of_clipped_weights_stop(precision):
     torch.manual_seed(0)
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(16, 4)])
-    part = FakeQuantizer(pair, precision, {}).linears["1"]
+    part = FakeQuantizer(pair, precision, {}, pair[0]).linears["1"]
     states = torch.randn(5, 16, requires_grad=True)
     assert (part.quantizer.clip is None) == (precision == "int8")
     largest = part.original.detach().abs().amax(1, keepdim=True)
@@ -134,7 +132,7 @@ def test_the_gradient_of_a_clip_is_its_derivative_where_nothing_rounds_anew():
     """Clipped weights move with the clip by 1; a rounded one by (integer - weight / scale) / 7, as if it did
     not round."""
     pair = nn.ModuleList([nn.Embedding(30, 8), nn.Linear(3, 1, bias=False)])
-    quantizer = FakeQuantizer(pair, "int4", {}).linears["1"]
+    quantizer = FakeQuantizer(pair, "int4", {}, pair[0]).linears["1"]
     with torch.no_grad():
         quantizer.original.copy_(torch.tensor([[9.0, -8, 2.4]]))
         quantizer.quantizer.clip.fill_(7)
@@ -144,7 +142,7 @@ def test_the_gradient_of_a_clip_is_its_derivative_where_nothing_rounds_anew():
 
 
 def test_settled_weights_give_the_same_model_with_float_activations(model, windows):
-    quantizer = FakeQuantizer(model, "int4", norms_before(model))
+    quantizer = FakeQuantizer(model, "int4", norms_before(model), model.encoder.words)
     before = logits(model, windows)
     weights = {name: part.linear.weight.detach().clone() for name, part in quantizer.linears.items()}
     words = model.encoder.model.embeddings.word_embeddings(torch.arange(2000)).detach()
@@ -155,7 +153,7 @@ def test_settled_weights_give_the_same_model_with_float_activations(model, windo
     assert torch.equal(model.encoder.model.embeddings.word_embeddings.weight[:2000], words)
     difference = (logits(model, windows) - before).abs().mean()
     assert 0 < difference < 0.05
-    again = FakeQuantizer(model, "int4", norms_before(model))
+    again = FakeQuantizer(model, "int4", norms_before(model), model.encoder.words)
     assert all(
         torch.allclose(part.linear.weight, weights[name], atol=1e-6) for name, part in again.linears.items()
     )
@@ -198,6 +196,22 @@ def test_linears_that_share_an_input_are_taken_together(model, windows):
     )
 
 
+def test_a_linear_with_more_inputs_is_taken_alone(make_bundle, windows):
+    """The pointer's cell runs for start and end, on what its query sees once first."""
+    model = QAModel.from_pretrained(make_bundle("bert", "pointer"))
+    of_cell = [(names, n) for names, n in input_groups(model, windows[0]) if any("cell" in x for x in names)]
+    assert all(len(names) == 1 for names, n in of_cell if n > 1)
+    assert not any("head.query" in names and n > 1 for names, n in of_cell)
+
+
+def test_words_are_words_in_a_vocabulary_smaller_than_the_positions():
+    encoder = Encoder(BertConfig(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2))
+    model = QAModel(encoder, "linear")
+    bits = bits_of(model, "int4", model.encoder.words)
+    assert bits[model.encoder.words] == 4
+    assert bits[encoder.model.embeddings.position_embeddings] == 8
+
+
 def copy_of(model):
     copy = QAModel.from_config(model.config()).eval()
     copy.load_state_dict(model.state_dict())
@@ -206,7 +220,7 @@ def copy_of(model):
 
 def test_rounding_with_feedback_comes_nearer_to_the_model(model, windows):
     reference = copy_of(model)
-    quantizer = FakeQuantizer(model, "int4", norms_before(model))
+    quantizer = FakeQuantizer(model, "int4", norms_before(model), model.encoder.words)
     wanted = logits(reference, windows)
     plain = logits(model, windows)
 
@@ -225,7 +239,7 @@ def test_error_feedback_leaves_rows_of_zeros_and_counts_no_padding(model, window
     with torch.no_grad():
         pruned.weight[3] = 0
     reference = copy_of(model)
-    quantizer = FakeQuantizer(model, "int8", norms_before(model))
+    quantizer = FakeQuantizer(model, "int8", norms_before(model), model.encoder.words)
     seen = []
     forward = QAModel.forward
 
@@ -244,7 +258,7 @@ def test_a_linear_with_constant_inputs_keeps_plain_rounding(model, windows):
     with torch.no_grad():
         model.encoder.layers[0].attention.output.LayerNorm.weight.zero_()
     reference = copy_of(model)
-    quantizer = FakeQuantizer(model, "int8", norms_before(model))
+    quantizer = FakeQuantizer(model, "int8", norms_before(model), model.encoder.words)
     plain = parts.up.weight.detach().clone()
     round_with_feedback(model, quantizer, reference, windows[:2])
     assert torch.equal(parts.up.weight, plain)
@@ -256,8 +270,11 @@ def test_a_channel_that_a_norm_all_but_removes_is_rounded_too(model, windows):
     with torch.no_grad():
         norm.weight[3], norm.bias[3] = 1e-4, 0.7
     reference = copy_of(model)
-    quantizer = FakeQuantizer(model, "int8", norms_before(model))
+    quantizer = FakeQuantizer(model, "int8", norms_before(model), model.encoder.words)
+    up = model.encoder.layer_parts()[0].up
+    before = up.weight.detach().clone()
     round_with_feedback(model, quantizer, reference, windows[:2])
+    assert not torch.equal(up.weight, before)
     assert all(parameter.isfinite().all() for parameter in model.parameters())
 
 

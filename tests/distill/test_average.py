@@ -99,6 +99,23 @@ def test_models_whose_ancestors_began_with_other_heads_are_told_apart(make_bundl
     assert "--seed 0, 1" in capsys.readouterr().err
 
 
+def test_what_a_common_teacher_taught_has_no_common_origin(make_bundle, tmp_path):
+    teacher = {
+        "name": "t",
+        "sha256": "1" * 64,
+        "stage": "finetune",
+        "encoder": {"name": "e", "sha256": "2" * 64},
+    }
+    models = []
+    for number, encoder in enumerate("ab"):
+        facts = {"stage": "distill", "encoder": {"name": encoder, "sha256": encoder * 64}}
+        path = rebundle(make_bundle(seed=number), tmp_path / encoder, **facts)
+        change_json(path / MANIFEST, ancestors=[teacher])
+        models.append(path)
+    with pytest.raises(OptionError, match=rf"--models {models[1]}: .* {models[0]}; "):
+        average(AverageOptions(models=tuple(models), out=tmp_path / "mean"))
+
+
 def test_models_that_were_pruned_apart_have_no_mean(make_bundle, tmp_path):
     """One ancestor, and perhaps other heads of it: nothing in the weights tells them apart."""
     origin = make_bundle()

@@ -47,7 +47,8 @@ def test_every_matrix_of_a_head_is_in_reach_of_magnitude_pruning(make_bundle, he
 
 
 def same_weights(one, other):
-    return all(map(torch.equal, one.state_dict().values(), other.state_dict().values()))
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
 
 
 @pytest.mark.parametrize("head", ["linear", "4l-gelu-skip"])

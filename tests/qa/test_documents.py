@@ -200,3 +200,10 @@ def test_several_texts_are_read_as_one_long_one_and_no_answer_spans_two(make_bun
     with pytest.raises(OptionError, match="the context of pair 0 must be a text or a list of texts"):
         model.answer("Where?", [])
     assert Document("a", "x\ny").place(2) == {"file": "a", "line": 2}
+
+
+def test_a_file_larger_than_the_memory_is_refused_by_its_beginning(tmp_path):
+    with open(tmp_path / "video.mp4", "wb") as stream:
+        stream.truncate(1 << 42)  # takes no room on the disk
+    (tmp_path / "note.txt").write_text("The café opens at 9.")
+    assert read_texts([str(tmp_path)]).contents == ["The café opens at 9."]

@@ -101,3 +101,16 @@ def test_of_too_few_questions_nothing_is_written(tmp_path):
     with pytest.raises(OptionError, match=r"few\.json: 30 questions on 6 texts"):
         split(SplitOptions(file=str(tmp_path / "few.json"), out=tmp_path / "parts"))
     assert not (tmp_path / "parts").exists()
+
+
+def test_a_passage_with_several_titles_is_a_text_of_its_own():
+    """As of a table whose titles are the subjects of its rows."""
+    examples = [replace(e, title=f"row {n}") for n, e in enumerate(examples_on([10] * 100))]
+    assert held_out_contexts(examples) == held_out_contexts(examples_on([10] * 100))
+    half = [replace(e, context=f"{e.context}. Terms  apply.") for e in examples_on([10] * 100)[::2]]
+    spaced = [replace(e, context=e.context.replace("  ", " ")) for e in half]
+    mixed = [replace(e, title=f"{n % 60}") for n, e in enumerate([*half, *spaced])]
+    held = {passage_hash(context) for context in held_out_contexts(mixed)}
+    assert held.isdisjoint(
+        passage_hash(e.context) for e in mixed if e.context not in held_out_contexts(mixed)
+    )

@@ -10,6 +10,9 @@ from contextlib import contextmanager
 PHONE = {"width": 390, "height": 844, "scale": 2}
 WAIT_S = 300
 DECLINED = ("No answer in this text", "No sure answer in this text")
+ANSWER = "Thursday, 14 May"  # to the first question of the first sample
+# What LiteRT.js prints on every start, on a machine without a GPU.
+CHATTER = ("INFO: ", "WARNING: [npu_registry", "default WebGPU device", "No available adapters")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -74,3 +77,22 @@ def choose_model(page, path=None):
         page.choose_file("#model-file", path)
     name = "the page's own" if path is None else path.name
     wait(page, f"document.querySelector('#facts').textContent.includes({json.dumps(name)})")
+
+
+def choose_mode(page, mode):
+    page.run(f"document.querySelector('#mode').value = {json.dumps(mode)}")
+
+
+def press(page, key, code):
+    for kind in ("rawKeyDown", "char", "keyUp"):
+        page.send(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key=key,
+            windowsVirtualKeyCode=code,
+            text="\r" if code == 13 else "",
+        )
+
+
+def unexpected(errors):
+    return [error for error in errors if not any(known in error for known in CHATTER)]

@@ -96,7 +96,7 @@ class _AnyLength:
         for operator in operators:
             operator.inputs = [self.same.get(int(tensor), int(tensor)) for tensor in operator.inputs]
             name = graph.name(operator)
-            group = slices.get(operator.inputs[0], []) if name == "SLICE" else []
+            group = next((g for g in slices.values() if any(operator is o for o in g)), None)
             if name == "RESHAPE":
                 self._reshape(operator)
             elif group:

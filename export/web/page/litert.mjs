@@ -24,10 +24,10 @@ function runtime() {
  * Compile a .tflite (Uint8Array); return {compute, close}. `compute` is what QuestionAnswerer calls. LiteRT.js cannot resize
  * tensors, so a signature of any length is refused.
  */
-export async function compile(bytes, signatures) {
+export async function compile(bytes, signatures, maxQuestionLength) {
   if (signatures.some((signature) => signature.anyLength)) {
     const longest = signatures.at(-1).length;
-    const lengths = [...USUAL_LENGTHS.filter((length) => length < longest), longest];
+    const lengths = [...USUAL_LENGTHS.filter((length) => maxQuestionLength + 4 <= length && length < longest), longest];
     throw new Error(
       "This model takes windows of any length, which a browser cannot compute. " +
         `Export it again, with the same options and --lengths ${lengths.join(" ")}`,

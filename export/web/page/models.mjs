@@ -35,7 +35,7 @@ export class ModelShelf {
       const { compile } = await import("./litert.mjs").catch((error) => {
         throw new Error(`The runtime could not be loaded (${error.message}). Check the connection, and load the page again.`);
       });
-      const { compute, close } = await compile(model.model, model.signatures);
+      const { compute, close } = await compile(model.model, model.signatures, model.settings.maxQuestionLength);
       const answerer = new QuestionAnswerer(model, compute);
       await this.#say("Checking that this browser computes it rightly…");
       const difference = await answerer.checkProbe().catch((error) => {
@@ -70,7 +70,7 @@ export class ModelShelf {
       Parameters: facts.parameters.toLocaleString("en"),
       "No-answer threshold": threshold,
       Percentages: settings.calibration ? "calibrated probabilities" : "softmax scores, not calibrated",
-      Probe: `logits differ by ${difference.toFixed(3)} of their deviation, ${probe.tolerance.toFixed(3)} is allowed`,
+      Probe: `logits differ by ${difference.toPrecision(3)} of their deviation, ${probe.tolerance.toPrecision(3)} is allowed`,
       Runtime: "LiteRT.js, WebAssembly, 1 thread",
     };
     const cells = Object.entries(rows).flatMap(([name, value]) => [textElement("dt", name), textElement("dd", value)]);

@@ -10,7 +10,7 @@ import { Session } from "./session.mjs";
 import { decodeText, htmlText, isHtml } from "./textfile.mjs";
 
 const MOST_CHARACTERS = 1_000_000;
-const MOST_TEXT_BYTES = 4 * MOST_CHARACTERS;
+const MOST_TEXT_BYTES = 100_000_000; // a saved page holds its pictures too
 const LARGEST_FILE = 1_000_000_000;
 const SHIPPED = "model.tflite";
 const NOT_READY = "No model is ready. Wait until it is loaded, or load the page again.";
@@ -194,7 +194,7 @@ async function openFile(file) {
   } else {
     if (own < latest) return;
     latest = own;
-    if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is longer than one million characters. Choose a shorter text.`);
+    if (file.size > MOST_TEXT_BYTES) throw new Error(`${file.name} is larger than 100 MB. Choose a shorter text.`);
     const decoded = decodeText(new Uint8Array(await file.arrayBuffer()));
     const text = file.type === "text/html" || isHtml(file.name, decoded) ? htmlText(decoded) : decoded;
     if (own !== latest) return;
@@ -266,7 +266,9 @@ function connect() {
     element("suggestions").replaceChildren();
   });
   question.addEventListener("input", () => {
-    if (asking) stopping(); // else the answer to another question would appear
+    if (!asking) return;
+    stopping(); // else the answer to another question would appear
+    edit();
   });
   element("shipped").addEventListener("click", () => trying(openShipped));
   for (const name of ["text", "model"]) {
@@ -289,6 +291,7 @@ function connect() {
     const [file] = event.dataTransfer.files;
     if (file) {
       event.preventDefault();
+      if (event.dataTransfer.files.length > 1) return tell("Drop one file at a time.");
       trying(() => openFile(file));
     }
   });

@@ -27,7 +27,7 @@ class _Token:
     tag: str
     opens_sentence: bool
     """The first word of a sentence: its capital tells nothing, and without it the word reads wrongly
-    elsewhere."""
+    in another place."""
 
     @property
     def is_name(self) -> bool:

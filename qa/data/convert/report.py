@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_new_file, check_not_an_input
 from qa.base.next_step import say_next_training
-from qa.data.squad import Example, write_squad
+from qa.data.squad import Example, check_new_squad, write_squad
 
 LOG_SUFFIX = ".dropped.tsv"
 
@@ -70,8 +70,9 @@ def tsv(rows: list[tuple[object, ...]]) -> str:
 
 def check_out(out: Path, inputs: list[Path], suffix: str = LOG_SUFFIX) -> None:
     """Raise OptionError unless the result and its log can be written, and neither is an input."""
+    check_new_squad(out, "--out")
+    check_new_file(log_path(out, suffix), "--out")
     for path in (out, log_path(out, suffix)):
-        check_new_file(path, "--out")
         check_not_an_input(path, "--out", inputs)
 
 

@@ -77,7 +77,7 @@ def convert(
     """Return the questions by title and context; records without a usable answer go to `report`.
 
     With `repair`, answers that are not at their answer_start move to where they certainly are. `to_score`
-    takes the first place of an answer that is not at its start: a score needs none.
+    moves too, and takes the first place of an answer whose place is not certain: EM and F1 need none.
     """
     asked = [_asked(record) for record in records]
     without = any(one.fault is not None and one.fault.args[0] == NO_ANSWER for one in asked)
@@ -101,7 +101,7 @@ def convert(
             placed = [
                 _place(text, start, one.context, counting, moved, to_score) for text, start in one.answers
             ]
-            if moved and not repair:
+            if moved and not (repair or to_score):
                 raise Unusable(
                     f"answer is not at its answer_start, but {moved[0]}; convert rows --repair moves it"
                 )
@@ -200,15 +200,13 @@ def _place(
     places = occurrences(context, text) if isinstance(text, Number) else []
     if places and all(is_inside_word(context, text, place) for place in places):
         raise Unusable(LONGER_NUMBER, text)
-    if to_score and (start is None or not stands_at(context, text, start)):
-        place = first_place(context, text.strip())
-    elif counting is not None and start is not None:
+    if counting is not None and start is not None:
         name, read = counting
         place = read(context, start)
         if place != start:
             moved.append(f"answer_start counts {name}")
     elif start is None or not stands_at(context, text, start):
-        place = only_place(context, text.strip(), start)
+        place = first_place(context, text.strip()) if to_score else only_place(context, text.strip(), start)
         if start is not None:
             moved.append("it occurs once")
     assert place is not None

@@ -84,7 +84,7 @@ class Highway(nn.Module):
 class ConvolutionQuestion(nn.Module):
     """Question vector: Highway(max over tokens of ReLU(convolution, kernel 5)).
 
-    The convolution sees [CLS], question and first [SEP], zeros elsewhere, as in the report. The report gives
+    The convolution sees [CLS], question and first [SEP], then zeros, as in the report. The report gives
     kernel and padding and then a highway, but not how the tokens become one vector. The maximum over them
     after a ReLU is taken from the encoder that it follows (Kim et al. 2015, with ReLU for tanh as in the
     report's second version).
@@ -153,7 +153,7 @@ class ConcatHead(nn.Module):
     """2H-H-H-2 over token and question side by side, the question as in `qermit-cnn` (section 3.2).
 
     The first layer is written as the two sums that it is, W x + U q + b, so that U q is computed once and not
-    for every token. The report gives neither widths nor activation: the width is H as elsewhere in it, and
+    for every token. The report gives neither widths nor activation: the width is H as in the others, and
     ReLU follows the first two layers, without which three Linears are one. Its "three more layers" are read
     as these three.
     """
@@ -174,7 +174,7 @@ class ConcatHead(nn.Module):
 
 
 def cut_question(states: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the states of the first segment (B, up to 66, H), zeros elsewhere, and its mask."""
+    """Return the states of the first segment (B, up to 66, H), with zeros in the others, and its mask."""
     mask = first_segment(states, attention_mask, token_type_ids)[:, :FIRST_SEGMENT_TOKENS]
     return states[:, :FIRST_SEGMENT_TOKENS] * mask[..., None], mask
 

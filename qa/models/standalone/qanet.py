@@ -26,7 +26,7 @@ from qa.models.standalone.parts import EXACT, StandaloneModel, TokenEmbedding, T
 
 
 class QANetConfig(PretrainedConfig):
-    """Sizes; the defaults are the paper's (section 4.1), but for a character's own vector: 64 for its 200."""
+    """Sizes; the defaults are the paper's (section 4.1), except a character's own vector: 64 for its 200."""
 
     model_type = "qanet"
 

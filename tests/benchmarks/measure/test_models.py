@@ -34,6 +34,9 @@ def test_of_two_teachers_the_first_is_the_baseline(teacher, make_bundle, tmp_pat
     assert baseline(teacher, other) == teacher
     assert baseline(other, teacher) == other
     assert baseline(teacher, other, named=other) == other
+    assert baseline(teacher, other, teacher) == teacher, "one that is named twice keeps its place"
+    assert choose_baseline(find_models([teacher], [other]), None).bundle.path == other
+    assert choose_baseline(find_models([teacher, other], [other]), None).bundle.path == teacher
 
 
 def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, tmp_path):

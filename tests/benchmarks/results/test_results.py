@@ -122,6 +122,21 @@ def test_a_torn_line_does_not_take_the_next_with_it(tmp_path):
     assert sound_results(path)[0] == [scored(), timed()]
 
 
+def test_a_torn_last_line_is_cut_off_before_more_are_appended(tmp_path, capsys):
+    path = tmp_path / "rows.jsonl"
+    append_result(path, scored())
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"kind": "accur')
+    assert ResultFile(path).old == [scored()]
+    assert path.read_bytes() == whole
+    assert str(path) in capsys.readouterr().err
+    path.write_bytes(whole[:-1])
+    assert ResultFile(path).old == [scored()], "only its line end is missing"
+    path.write_bytes(b"no result\n" + whole)
+    with pytest.raises(ResultsError, match="line 1 is not a result"):
+        ResultFile(path)
+
+
 def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     path = tmp_path / "rows.jsonl"
     append_result(path, scored())

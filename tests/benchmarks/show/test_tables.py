@@ -8,6 +8,7 @@ from operator import itemgetter
 import msgspec
 import pytest
 from benchmark_results import (
+    BASELINE,
     DATA,
     EVEN,
     INT8,
@@ -55,7 +56,10 @@ def test_like_is_divided_by_like():
     """Student padded: 20 of the teacher's 100 ms; unpadded 8 of 50."""
     small = {"size_bytes": 20_900_000, **INT8}
     results = [scored(), timed(ms=100.0), timed(ms=50.0, lengths="unpadded")]
-    results += [scored("s", 78.0, same_answers=0.968, **small), timed("s", 20.0, **small)]
+    results += [
+        scored("s", 78.0, same_answers=0.968, same_answers_as="teacher", **small),
+        timed("s", 20.0, **small),
+    ]
     results += [timed("s", 8.0, "unpadded", **small)]
     teacher, student = lines(results)
     assert student == {
@@ -157,6 +161,24 @@ def test_agreement_with_the_baseline_for_want_of_the_parents_answers_is_not_the_
     assert agreement == {"teacher": UNKNOWN, "a": UNKNOWN, "b": "67.2%", "c": "67.2%"}
     assert "(– where the parent's were not kept)" in footnotes(results)
     assert dict(shown(results, "model", "with", view="accuracy"))["a"] == "teacher"
+
+
+def test_equal_answers_of_a_target_are_no_agreement_with_the_parent():
+    results = [scored(), scored("s", 78.0, same_answers=0.9, same_answers_as="teacher")]
+    results += [on_target("s", same_answers=0.996, **BASELINE)]
+    here, there = collect(results)
+    assert [entry.agreement for entry in (here.entries[1], there.entries[0])] == [0.9, None]
+    assert there.entries[0].accuracy.same_answers == 0.996
+
+
+def test_footnotes_explain_what_is_shown_only():
+    alone = scored(f1_low=79.0, f1_high=81.0, resampled="articles")
+    assert "intervals" not in footnotes([alone])
+    assert "what is retained" not in footnotes([alone], "accuracy")
+    assert "intervals: 95%, of scores by bootstrap over articles" in footnotes([alone], "accuracy")
+    without = footnotes([on_target("s", **NO_BASELINE)])
+    assert "compare the baseline on this machine first" in without
+    assert "--baseline" not in without
 
 
 def test_data_sets_and_machines_are_not_mixed():

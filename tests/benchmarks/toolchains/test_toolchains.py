@@ -120,7 +120,6 @@ def prepared_here(toolchain, python, *arguments):
     adapter = importlib.import_module(toolchain.module)
     if arguments:
         source, out, calibration = map(Path, arguments[:3])
-        out.mkdir()
         adapter.prepare(source, out, calibration, arguments[3])
     return {name: version(name) for name in adapter.PACKAGES}
 
@@ -188,6 +187,7 @@ def test_from_bundle_to_served_logits(name, model, differs, share, runtime, make
 
 
 def test_a_model_that_a_toolchain_cannot_express_is_a_finding(make_bundle, calibration, folder):
+    folder.mkdir()
     arguments = (make_bundle("distilbert"), folder, calibration, "int8")
     message = "^ort-documented-int8: this recipe is for BERT, and this is a distilbert$"
     with pytest.raises(UnsupportedExport, match=message):

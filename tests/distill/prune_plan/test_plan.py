@@ -19,6 +19,7 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import open_bundle
 from qa.models.model import QAModel
 from qa.models.quantized_embedding import ProductQuantizedEmbedding
+from qa.text.settings import QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -70,7 +71,7 @@ def test_layers_are_compared_by_the_root_of_their_sums():
 )
 def test_bytes_are_those_of_exported_files(exported_tflite, quantize, name):
     parent, exported = exported_tflite(name, quantize)
-    predicted = file_bytes(QAModel.from_pretrained(parent.path), quantize, quantize)
+    predicted = file_bytes(QAModel.from_pretrained(parent.path), quantize, quantize, 384)
     assert predicted == pytest.approx(exported.weights.stat().st_size, rel=0.02)
 
 
@@ -80,26 +81,28 @@ def test_a_model_of_fixed_lengths_has_a_graph_for_each(make_bundle):
     for fixed in (False, True):
         model = model_of(make_bundle)
         model.head.fixed_lengths = fixed
-        bytes_of[fixed] = file_bytes(model, "int8", "int8")
+        bytes_of[fixed] = file_bytes(model, "int8", "int8", 384)
     assert bytes_of[True] - bytes_of[False] == 3 * (9_000 + 6_000 * len(model.encoder.layers))
     model.encoder.model.pair_bytes = 8
     pairs = 128**2 + 192**2 + 256**2 + 384**2
-    assert file_bytes(model, "int8", "int8") - bytes_of[True] == pytest.approx(8 * pairs)
+    assert file_bytes(model, "int8", "int8", 384) - bytes_of[True] == pytest.approx(8 * pairs)
+    shorter = file_bytes(model, "int8", "int8", 256) - bytes_of[True] - 8 * (128**2 + 192**2 + 256**2)
+    assert shorter == pytest.approx(-(9_000 + 6_000 * len(model.encoder.layers))), "one graph fewer"
 
 
 def test_units_cost_what_their_removal_saves(make_bundle):
     for quantize, embeddings in (("int8", "pq3"), ("int4", "int4")):
         whole = model_of(make_bundle)
         narrower = model_of(make_bundle, "bert", "4l-gelu-skip", True)
-        costs = file_costs(whole, quantize, embeddings)
-        assert costs.of(whole) == pytest.approx(file_bytes(whole, quantize, embeddings) / 1e6)
-        assert costs.of(narrower) == pytest.approx(file_bytes(narrower, quantize, embeddings) / 1e6)
+        costs = file_costs(whole, quantize, embeddings, 384)
+        assert costs.of(whole) == pytest.approx(file_bytes(whole, quantize, embeddings, 384) / 1e6)
+        assert costs.of(narrower) == pytest.approx(file_bytes(narrower, quantize, embeddings, 384) / 1e6)
 
 
 def test_a_layer_that_is_applied_several_times_has_query_key_and_value_twice(make_bundle):
     model = model_of(make_bundle, "albert", "linear")
-    costs = file_costs(model, "int8", "int8")
-    assert costs.of(model) == pytest.approx(file_bytes(model, "int8", "int8") / 1e6)
+    costs = file_costs(model, "int8", "int8", 384)
+    assert costs.of(model) == pytest.approx(file_bytes(model, "int8", "int8", 384) / 1e6)
     (parts,) = model.encoder.layer_parts()
     width, size = parts.query.in_features, parts.head_size
     assert costs.head == pytest.approx((6 * linear_bytes(width, size, 8) + size * width) / 1e6)
@@ -115,10 +118,10 @@ def test_the_bytes_of_product_quantized_tables():
 def test_a_compressed_table_costs_what_it_takes(make_bundle):
     model = model_of(make_bundle)
     flags = DistillOptions(target_mb=5)
-    whole = target_costs(flags, model).of(model)
+    whole = target_costs(flags, model, QASettings()).of(model)
     model.encoder.set_words(ProductQuantizedEmbedding(30522, 64, "pq3"))
     saved = words_bytes(30522, 64, "int8") - words_bytes(30522, 64, "pq3")
-    assert whole - target_costs(flags, model).of(model) == pytest.approx(saved / 1e6)
+    assert whole - target_costs(flags, model, QASettings()).of(model) == pytest.approx(saved / 1e6)
 
 
 def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle, few, tmp_path):
@@ -135,7 +138,7 @@ def test_the_default_student_is_as_deep_as_its_teacher_and_narrower(make_bundle,
 
 
 def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, few, tmp_path, capsys):
-    limit = file_bytes(model_of(make_bundle), "int8", "pq3") / 1e6 - 0.03
+    limit = file_bytes(model_of(make_bundle), "int8", "pq3", 384) / 1e6 - 0.03
     few |= {"epochs": 1, "target_mb": limit, "target_embeddings": "pq3"}
     config = DistillOptions(out=tmp_path / "r", teacher=make_bundle(), **few)
     straight = distil(replace(config, out=tmp_path / "straight"))
@@ -148,4 +151,4 @@ def test_a_target_is_kept_and_an_interrupted_run_goes_on(make_bundle, few, tmp_p
     assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
     predicted = student.manifest.width["predicted_mb"]
     assert limit - 0.01 < predicted <= limit
-    assert predicted == pytest.approx(file_bytes(ours, "int8", "pq3") / 1e6)
+    assert predicted == pytest.approx(file_bytes(ours, "int8", "pq3", 384) / 1e6)

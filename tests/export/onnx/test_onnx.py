@@ -293,7 +293,7 @@ def test_equal_spans_below_the_flag_leave_nothing(exported, tmp_path):
     parity = bundle.manifest.parity
     assert parity.equal_spans_wanted == UNTRAINED_SPANS["int8"] <= parity.equal_spans < 0.99
     config = OnnxOptions(parent.path, tmp_path / "out", quantize="int8", min_equal_spans=0.99)
-    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.99; train with compress\.qat"):
+    with pytest.raises(ParityError, match=r"below --min-equal-spans 0\.99; take a finer --quantize"):
         export(config)
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OptionError, match="--min-equal-spans must be from 0 to 1, got 90"):

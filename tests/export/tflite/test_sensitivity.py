@@ -34,6 +34,7 @@ def test_every_linear_belongs_to_a_layer(make_bundle, converted_once, name):
 def test_a_fused_operator_belongs_to_the_last_of_its_modules():
     first = "model/Encoder_encoder/BertLayer_0/LayerNorm_norm"
     assert layer_of(f"{first};;model/Encoder_encoder/BertLayer_1/Linear_query;3") == "layer 1"
+    assert layer_of("model/Encoder_encoder/ElectraModel_model/Linear_embeddings_project;1") == "other"
 
 
 @pytest.mark.system

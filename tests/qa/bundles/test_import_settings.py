@@ -318,7 +318,7 @@ REFUSED = {
     "code": (config(auto_map={"AutoModel": "modeling.Model"}), "auto_map"),
     "no model_type": (config(model_type=None), r'model_type; add "model_type": "bert"'),
     "an unknown family": (config(model_type="xlnet"), "unknown encoder type 'xlnet'; known: bert, distil"),
-    "a standalone model": (config(model_type="bidaf"), r"config\.json: |no architecture of transformers"),
+    "a standalone model": (config(model_type="bidaf"), r"unknown encoder type 'bidaf'|model type `?bidaf"),
     "an unknown activation": (config(hidden_act="no-such"), "not a|no-such"),
     "another width": (config(hidden_size=128), r"has the shape \[.*by config\.json it is \["),
     "no head": (without("qa_outputs"), r"no question-answering head \(qa_outputs\).*finetune --model"),

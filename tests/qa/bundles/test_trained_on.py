@@ -57,7 +57,9 @@ def test_the_record_of_squad_takes_84_kb(tmp_path):
     assert TrainedOn.read(tmp_path) == record
 
 
-@pytest.mark.parametrize("raw", [b"{}", b'{"whole":true,"gaps":[-1]}', b"[1", b"\x1f\x8bbroken"])
+@pytest.mark.parametrize(
+    "raw", [b"{}", b'{"whole":true,"gaps":[-1]}', b"[1", b'{"\xff":1}', b"\x1f\x8bbroken"]
+)
 def test_a_damaged_record_is_named(raw, tmp_path):
     (tmp_path / TRAINED_ON).write_bytes(raw if raw[:1] == b"\x1f" else gzip.compress(raw))
     with pytest.raises(BundleError, match=TRAINED_ON):

@@ -118,6 +118,22 @@ def test_scoring_takes_the_first_place_of_an_answer(tmp_path, monkeypatch, capsy
     assert "1 records are left out" in capsys.readouterr().err
 
 
+def test_scoring_takes_the_place_that_a_known_counting_gives(tmp_path, monkeypatch):
+    """In UTF-16, the ship counts twice."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    context = "\U0001f6a2 The fee is 4 crowns for dogs. For cats the fee is 4 crowns."
+    starts = [context.index("dogs"), context.rindex("4 crowns")]
+    answers = [
+        {"text": context[s : s + n], "answer_start": s + 1} for s, n in zip(starts, (4, 8), strict=True)
+    ]
+    rows = [
+        {"id": str(n), "question": "?", "context": context, "answers": [a]} for n, a in enumerate(answers)
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows))
+    examples = read_squad(resolve(str(tmp_path / "rows.json"), "dev"))
+    assert [answer.start for e in examples for answer in e.answers] == starts
+
+
 def test_a_gzipped_table_is_read_too(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write_table(",")(tmp_path / "rows.csv")
@@ -223,6 +239,17 @@ def test_half_a_character_in_a_cell_is_listed(tmp_path):
     )
     convert_rows(RowsOptions(str(tmp_path / "in.csv"), tmp_path / "out.json"))
     assert len(read_squad(tmp_path / "out.json")) == 1
+
+
+def test_half_a_character_in_a_question_costs_no_other_question(tmp_path):
+    asked = [
+        {"id": str(n), "question": f"When{end}?", "answers": []} for n, end in enumerate(("", "\\ud83d"))
+    ]
+    paragraph = {"context": "It ends in May.", "qas": asked}
+    squad = json.dumps({"data": [{"title": "", "paragraphs": [paragraph]}]}).replace("\\\\", "\\")
+    (tmp_path / "in.json").write_text(squad)
+    convert_rows(RowsOptions(str(tmp_path / "in.json"), tmp_path / "out.json"))
+    assert [e.id for e in read_squad(tmp_path / "out.json")] == ["0"]
 
 
 def test_records_without_an_answer_column_or_with_a_known_id_are_left_out(tmp_path):

@@ -1,5 +1,6 @@
 """A smaller data file has the wanted questions, evenly spaced and otherwise untouched."""
 
+import gzip
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -35,6 +36,13 @@ def test_the_split_of_a_named_data_set_can_be_chosen(tmp_path):
     assert {e.id for e in read_squad(tmp_path / "few.json")} < train
 
 
+def test_a_name_in_gz_is_packed(tmp_path):
+    for name in ("few.json", "few.json.gz"):
+        write_sample(SampleOptions(tmp_path / name, 3))
+    plain = (tmp_path / "few.json").read_bytes()
+    assert gzip.decompress((tmp_path / "few.json.gz").read_bytes()) == plain
+
+
 def test_of_fewer_questions_all_are_taken(tmp_path):
     write_sample(SampleOptions(tmp_path / "all.json", 10**6))
     assert read_squad(tmp_path / "all.json") == read_squad(resolve(EMBEDDED, "dev"))
@@ -64,12 +72,12 @@ def test_all_questions_of_other_files_follow(tmp_path, capsys):
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_a_table_is_not_overwritten_with_its_sample(tmp_path, monkeypatch, split):
     monkeypatch.setenv("HOME", str(tmp_path))
-    table = tmp_path / "mine.csv"
-    table.write_text("question,context,answer\nWhen?,In 1841.,1841\n")
+    table = tmp_path / "mine.json"
+    table.write_text('[{"question": "When?", "context": "In 1841.", "answer": "1841"}]')
     for given in ({"data": str(table)}, {"add": (str(table),)}):
-        with pytest.raises(OptionError, match=r"--out .*mine\.csv: is an input"):
+        with pytest.raises(OptionError, match=r"--out .*mine\.json: is an input"):
             write_sample(SampleOptions(table, 9, split=split, **given))
-    assert table.read_text().startswith("question,")
+    assert table.read_text().startswith('[{"question"')
 
 
 def test_tables_without_ids_cannot_be_mixed_and_both_are_named(tmp_path, monkeypatch):
@@ -94,6 +102,9 @@ def test_added_development_questions_are_no_training_data(tmp_path):
 def test_what_cannot_be_is_refused(tmp_path):
     with pytest.raises(OptionError, match="--questions must be at least 1"):
         SampleOptions(tmp_path / "none.json", 0)
+    for name in ("sample.csv", "sample.TSV.gz", "sample.jsonl", "sample.parquet"):  # would be read as records
+        with pytest.raises(OptionError, match=rf"--out must be a name in \.json.*{name}"):
+            SampleOptions(tmp_path / name, 1)
     data = tmp_path / "data.json"
     answer = {"text": "b", "answer_start": 2}
     paragraph = {"context": "a b", "qas": [{"id": "1", "question": "?", "answers": [answer]}]}

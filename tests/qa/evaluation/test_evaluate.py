@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 from comparisons import copied, write_examples
@@ -191,6 +192,9 @@ def test_a_list_of_errors_has_its_own_file_in_a_known_format(make_bundle, small_
     for name, wanted in (("errors.txt", "--errors must be a file in"), ("answers.csv", "another than --out")):
         with pytest.raises(OptionError, match=wanted):
             EvaluateOptions(**options, errors=tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match="another than --out"):
+        EvaluateOptions(**options, errors=Path("answers.csv"))
     data = tmp_path / "data.csv"
     data.write_text("question,context,answer\nWho?,Ada wrote it.,Ada\n")
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -110,6 +110,14 @@ def questions_on(passage, n):
     ]
 
 
+@pytest.mark.parametrize(("sizes", "held"), [((10, 990), "Passage 0"), ((5, 300, 320), "Passage 0")])
+def test_of_parts_that_are_all_large_the_smallest_is_held_out_wherever_it_stands(sizes, held):
+    asked = [one for n, size in enumerate(sizes) for one in questions_on(f"Passage {n}", size)]
+    assert {e.context for e in hold_out(asked)[1]} == {held}
+    again = hold_out(asked, questions_on("Passage 0", 3))
+    assert {e.context for e in again[1]} == {held}, "and something stays to train on"
+
+
 def test_the_only_passage_stays_to_train_on():
     asked = questions(1, 1, 4)
     assert hold_out(asked) == (asked, [])

@@ -178,7 +178,7 @@ def test_structured_pruning(make_bundle, windows, tmp_path, kind):
     model = QAModel.from_pretrained(make_bundle(kind))
     n_stored = len(model.encoder.layer_parts())
     flags = PruningOptions(keep_ffn=0.5, keep_heads=0.75)
-    facts = prune_by_importance(model, model, windows[:4], flags, work=tmp_path)
+    facts = prune_by_importance(model, model, windows[:4], flags, QASettings(), work=tmp_path)
     assert sum(facts["heads_per_layer"]) == 3 * n_stored
     assert len(facts["neurons_per_layer"]) == n_stored == (1 if kind == "albert" else 2)
     assert model(**model_inputs(to_tensors(windows[:4])))["start_logits"].isfinite().all()

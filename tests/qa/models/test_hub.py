@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModelForQuestionAnswering, AutoTokenize
 from export.parity import real_windows
 from qa.bundles.bundle import CARD, open_bundle
 from qa.data.squad import Example
+from qa.models.hub import hub_config
 from qa.models.model import QAModel
 from qa.text.features import collate, make_windows
 
@@ -74,3 +75,10 @@ def test_an_export_names_the_class_of_its_encoder_and_no_weights_to_fill_in(tiny
     assert AutoTokenizer.from_pretrained(path)("a", "b")["token_type_ids"] == [0, 0, 0, 1, 1]
     with pytest.raises(OSError, match=r"model\.safetensors"):
         AutoModelForQuestionAnswering.from_pretrained(path)
+
+
+def test_labels_of_another_task_stay_behind():
+    config = ENCODER_CONFIGS["bert"]()
+    config.num_labels = 3
+    assert config.num_labels == 3
+    assert not {"id2label", "label2id"} & hub_config(config).keys()

@@ -6,7 +6,7 @@ import pytest
 from qa.data.datasets import resolve
 from qa.data.squad import Answer, Example, read_squad
 from qa.models.pretrained import embedded_folder
-from qa.text.features import KEPT_TOKENS, _kept_layout, answer_tokens, collate, make_windows, window_spans
+from qa.text.features import answer_tokens, collate, make_windows, window_spans
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -25,13 +25,6 @@ def test_spans_step_by_stride_until_the_end_is_seen():
     assert window_spans(5, 4, 3) == [(0, 4), (3, 2)]
     assert window_spans(4, 4, 2) == [(0, 4)]
     assert window_spans(0, 4, 2) == [(0, 0)]
-
-
-def test_layouts_of_long_passages_are_not_kept(tokenizer):
-    """One of a million characters has a megabyte, and another for each length of a question."""
-    before = _kept_layout.cache_info().currsize
-    assert len(make_windows([ask("word " * (KEPT_TOKENS + 1))], tokenizer, QASettings())) > 9
-    assert _kept_layout.cache_info().currsize == before
 
 
 def test_step_never_exceeds_the_window():

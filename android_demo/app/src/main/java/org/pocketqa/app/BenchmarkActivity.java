@@ -43,7 +43,7 @@ public final class BenchmarkActivity extends Screen {
         text(R.id.benchmark_status)
                 .setAccessibilityLiveRegion(job == null ? View.ACCESSIBILITY_LIVE_REGION_POLITE : View.ACCESSIBILITY_LIVE_REGION_NONE);
         Screen.setText(text(R.id.benchmark_status), status(job, benchmarks.notice()));
-        Screen.setText(text(R.id.benchmark_figures), measured == null ? "" : BenchmarkText.of(getResources(), measured.report));
+        Screen.setText(text(R.id.benchmark_figures), measured == null ? "" : BenchmarkText.of(getResources(), measured));
     }
 
     // A dark screen slows the processor down.

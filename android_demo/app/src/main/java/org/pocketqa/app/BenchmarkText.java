@@ -9,8 +9,10 @@ import org.pocketqa.core.Times;
 final class BenchmarkText {
     private BenchmarkText() {}
 
-    static String of(Resources words, BenchmarkReport report) {
-        StringBuilder text = new StringBuilder();
+    /** Returns the model's name and its times: another model may be in use by now. */
+    static String of(Resources words, Benchmarks.Measured measured) {
+        BenchmarkReport report = measured.report;
+        StringBuilder text = new StringBuilder(ModelText.name(measured.model.stored)).append('\n');
         for (BenchmarkReport.Part part : report.windows()) {
             Times times = part.times;
             text.append(

@@ -263,7 +263,8 @@ final class ModelShelf {
         started = first != null || chosen != null;
         Settings.Ended last = ended;
         ended = null;
-        boolean again = first != null && last != null && first.name.equals(last.name) && first.version.equals(last.version);
+        boolean sameName = first != null && last != null && first.name.equals(last.name);
+        boolean again = sameName && first.version.equals(last.version);
         boolean blamed = again && !last.xnnpack;
         if (!blamed) { // otherwise the next start must know it too
             settings.forgetEnded();
@@ -272,7 +273,8 @@ final class ModelShelf {
             engine.load(first);
         }
         if (last != null && !(again && last.xnnpack)) {
-            engine.report(new LoadProblem(last.name, context.getString(R.string.fault_ended)));
+            int fault = sameName && !again ? R.string.fault_replacement : R.string.fault_ended;
+            engine.report(new LoadProblem(last.name, context.getString(fault)));
         } else if (first == null && chosen != null) {
             engine.report(new LoadProblem(chosen, context.getString(R.string.fault_gone)));
         }

@@ -6,7 +6,7 @@ import android.widget.ScrollView;
 
 /**
  * Scroll view that leaves at least half of the height to the passage above it, for any text size. If the height is small, for
- * example on a small phone with an open keyboard, it takes all of it.
+ * example on a small phone with an open keyboard, the passage takes all of it.
  */
 public final class PanelScroll extends ScrollView {
     private static final int LITTLE_DP = 200; // of which half is three lines of text

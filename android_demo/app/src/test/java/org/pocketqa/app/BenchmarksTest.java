@@ -105,8 +105,8 @@ public class BenchmarksTest {
         assertTrue(benchmarks.start());
         untilDone();
         assertNotNull(benchmarks.measured());
-        String text = BenchmarkText.of(phone.app.getResources(), benchmarks.measured().report);
-        assertTrue(text, text.startsWith("benchmark_failed[1, no kernel]"));
+        String text = BenchmarkText.of(phone.app.getResources(), benchmarks.measured());
+        assertTrue(text, text.startsWith(ModelText.name(phone.model("small-fp32.tflite")) + "\nbenchmark_failed[1, no kernel]"));
         Interpreter.script = new Interpreter.Script();
     }
 

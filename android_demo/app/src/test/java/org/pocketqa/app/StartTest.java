@@ -132,7 +132,7 @@ public class StartTest {
         restart(crash.left);
         assertEquals(before, phone.model("small-fp32.tflite").sha256());
         assertEquals("small-fp32.tflite", phone.inUse());
-        assertEquals("small-fp32.tflite: fault_ended", phone.problem());
+        assertEquals("small-fp32.tflite: fault_replacement", phone.problem());
         assertEquals(Arrays.asList("small-fp32.tflite"), phone.privateFiles());
     }
 

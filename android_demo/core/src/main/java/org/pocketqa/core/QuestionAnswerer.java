@@ -1,8 +1,6 @@
 package org.pocketqa.core;
 
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 
 /** Answers questions about passages with one model. Not thread-safe. */
 public final class QuestionAnswerer {
@@ -12,7 +10,6 @@ public final class QuestionAnswerer {
     private final WindowRunner runner;
     private String knownPassage;
     private Tokens knownTokens;
-    private final Map<Integer, List<int[]>> knownSpans = new HashMap<Integer, List<int[]>>();
 
     public QuestionAnswerer(ModelPackage model, LogitsModel logits) {
         settings = model.settings;
@@ -51,7 +48,7 @@ public final class QuestionAnswerer {
         Tokens passageTokens = tokens(passage, progress);
         Tokens questionTokens = tokenizer.encode(question);
         int questionSize = Math.min(questionTokens.size(), settings.maxQuestionLength);
-        List<int[]> all = spans(questionSize, passageTokens);
+        List<int[]> all = Windows.spans(questionSize, passageTokens.size(), settings);
         List<int[]> spans = readAll ? all : Preselection.choose(questionTokens, questionSize, passageTokens, all, progress);
         List<Window> windows = Windows.over(spans, Windows.contextBegin(questionSize));
         long tokenizeNanos = System.nanoTime() - began;
@@ -94,22 +91,10 @@ public final class QuestionAnswerer {
         if (!passage.equals(knownPassage)) {
             knownPassage = null; // a phone may lack the memory for the tokens of two long texts
             knownTokens = null;
-            knownSpans.clear();
             knownTokens = tokenizer.encodePassage(passage, progress);
             knownPassage = passage;
         }
         return knownTokens;
-    }
-
-    /** Returns the parts of all windows. Keeps those of the last passage and length of a question: a long text has many. */
-    private List<int[]> spans(int questionSize, Tokens passage) {
-        List<int[]> spans = knownSpans.get(questionSize);
-        if (spans == null) {
-            spans = Windows.spans(questionSize, passage.size(), settings);
-            knownSpans.clear();
-            knownSpans.put(questionSize, spans);
-        }
-        return spans;
     }
 
     private void fill(int[] ids, Window window, Tokens question, int questionSize, Tokens passage) {

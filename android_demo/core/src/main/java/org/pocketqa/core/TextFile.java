@@ -62,6 +62,6 @@ public final class TextFile {
     }
 
     private static TextFileException webPage() {
-        return new TextFileException("The file is a web page, whose text a browser can share. Save it as plain text in UTF-8.");
+        return new TextFileException("The file is a web page. A browser can share the text that you select there. Save it as plain text in UTF-8.");
     }
 }

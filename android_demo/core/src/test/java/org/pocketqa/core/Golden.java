@@ -12,11 +12,13 @@ import java.util.zip.GZIPInputStream;
 final class Golden {
     private static final Charset UTF_8 = Charset.forName("UTF-8");
 
+    private static final File FOLDER = new File(System.getProperty("pocketqa.root"), "tests/golden");
+
     private Golden() {}
 
     /** Opens a file in tests/golden; unpacks it if its name ends in .gz. */
     static byte[] bytes(String path) throws IOException {
-        try (InputStream file = new FileInputStream(new File(folder(), path));
+        try (InputStream file = new FileInputStream(new File(FOLDER, path));
                 InputStream in = path.endsWith(".gz") ? new GZIPInputStream(file) : file) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             byte[] block = new byte[1 << 16];
@@ -33,20 +35,5 @@ final class Golden {
 
     static Object json(String path) throws IOException {
         return Json.parse(text(path));
-    }
-
-    /** Returns tests/golden in the property `pocketqa.root`, or in the current folder or one above it. */
-    private static File folder() throws IOException {
-        String root = System.getProperty("pocketqa.root");
-        if (root != null) {
-            return new File(root, "tests/golden");
-        }
-        for (File at = new File(System.getProperty("user.dir")).getAbsoluteFile(); at != null; at = at.getParentFile()) {
-            File folder = new File(at, "tests/golden");
-            if (folder.isDirectory()) {
-                return folder;
-            }
-        }
-        throw new IOException("no folder tests/golden above " + System.getProperty("user.dir") + "; set -Dpocketqa.root");
     }
 }

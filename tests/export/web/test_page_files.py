@@ -76,6 +76,15 @@ def test_a_file_without_text_leaves_the_text_in_the_field(page, tmp_path):
         assert page.run("document.querySelector('#passage').value") == "A text that I typed."
 
 
+def test_of_several_dropped_files_none_is_read(page):
+    before = page.run("document.querySelector('#passage').value")
+    page.run("""(() => { const dataTransfer = new DataTransfer();
+        for (const name of ["a.txt", "b.txt"]) dataTransfer.items.add(new File(["Ada wrote it."], name));
+        document.dispatchEvent(new DragEvent("drop", { dataTransfer })); })()""")
+    assert text(page, "#problem") == "Drop one file at a time."
+    assert page.run("document.querySelector('#passage').value") == before
+
+
 def test_a_slow_file_does_not_replace_what_was_typed_meanwhile(page, tmp_path):
     (tmp_path / "slow.txt").write_text("From a slow disk.")
     page.run("""void (File.prototype.arrayBuffer = function () {
@@ -256,6 +265,7 @@ def test_a_text_file_is_read_and_a_long_one_is_read_in_part(page, tmp_path):
     page.run("document.querySelector('#question').dispatchEvent(new Event('input'))")
     wait(page, "document.querySelector('#ask').textContent === 'Ask'")
     assert text(page, "#best") == ""
+    assert page.run("document.querySelector('#reading').hidden"), "an earlier answer is marked there"
     assert page.run("document.querySelectorAll('#asked li').length") == 1
     path.write_bytes(b"\xff\x00\x01")
     page.choose_file("#text-file", path)

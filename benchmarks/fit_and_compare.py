@@ -72,7 +72,7 @@ def fit(options: FitOptions) -> None:
     )
     try:
         bundle = trained(training)
-        file = exported(bundle, options.out / "fitted-tflite-int8", held_out or train)
+        file = exported(bundle, parent, options.out / "fitted-tflite-int8", held_out or train)
     except KeyboardInterrupt:
         print("the same command continues this run", file=sys.stderr)
         raise
@@ -152,16 +152,17 @@ def estimate(parent: Bundle, train: Path, held_out: Path | None, epochs: float) 
     )
 
 
-def exported(bundle: Bundle, out: Path, questions: Path) -> Path:
+def exported(bundle: Bundle, parent: Bundle, out: Path, questions: Path) -> Path:
     """Export the trained bundle, unless a stopped run has done so. BundleError for another model's file.
 
-    The export of a bundle that holds no questions out is compared with it on `questions`.
+    The export of a bundle that holds no questions of its own data out is compared with it on `questions`.
     """
     if not out.exists():
-        compared_on = None if read_held_out(bundle.path) else str(questions)
+        held_out = read_held_out(bundle.path)
+        compared_on = None if held_out and held_out != read_held_out(parent.path) else str(questions)
         return TFLiteExporter(TFLiteOptions(bundle.path, out, "int8", eval_data=compared_on)).exported().path
-    parent = open_bundle(out, format="tflite").manifest.parent
-    if parent is None or parent.sha256 != bundle.sha256:
+    made_of = open_bundle(out, format="tflite").manifest.parent
+    if made_of is None or made_of.sha256 != bundle.sha256:
         raise BundleError(
             f"{out}: was not made of {bundle.path} as it is now; remove it, or choose another --out"
         )

@@ -40,8 +40,12 @@ def open_making(stage: str, command: str, options: RecoveryOptions, suffix: str)
 
 
 def with_held_out(splits: DataSplits, parent: Bundle) -> DataSplits:
-    """Return splits that hold out what the parent does, where the data have answers only, on other texts."""
-    before = read_held_out(parent.path) if all_answered(splits.train) else []
+    """Return splits that hold out what the parent does, where the data have answers only, on other texts.
+
+    A parent that was tuned on other files keeps that.
+    """
+    is_tuned_anew = not splits.held_out and parent.lasting_tuning is None and all_answered(splits.train)
+    before = read_held_out(parent.path) if is_tuned_anew else []
     is_apart = {e.context for e in before}.isdisjoint(e.context for e in splits.train)
     return replace(splits, held_out=before) if before and is_apart else splits
 

@@ -50,8 +50,10 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     options.check_cache()
     parent = open_model(options.student, format="pytorch") if options.student else None
     taught = not options.weights().gold_only
-    # From gold answers alone, a student that there is needs no teacher.
-    bundle = parent if parent and not taught else open_model(teacher_path(options), format="pytorch")
+    if parent and not taught and options.teacher is None:  # from gold answers alone, it needs no teacher
+        bundle = parent
+    else:
+        bundle = open_model(teacher_path(options), format="pytorch")
     teacher = TeacherBundle(bundle)
     # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
     origin = None if starts_from_encoder(options) and not taught else bundle
@@ -76,7 +78,7 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     trainer = distillation_trainer(
         start.model, teacher, windows, splits, options, making.work, "student", depends_on
     )
-    if trainer.accelerator.is_main_process:
+    if trainer.accelerator.is_main_process and bundle is not parent:
         announce(bundle, splits, options)
     trainer.train(options.resume)
     start = replace(start, parent=parent or origin, teacher=bundle if taught else None)

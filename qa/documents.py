@@ -25,8 +25,8 @@ PDF_MAGIC_WITHIN = 1024  # bytes; readers allow a header of another program befo
 # ff to st; Hebrew and Arabic letters as a font draws them, which no tokenizer knows.
 PRESENTED = (*range(0xFB00, 0xFE00), *range(0xFE70, 0xFEFD))
 LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)).strip() for code in PRESENTED}
-# Byte order marks; the app and the page read the same.
 ZERO_BYTES = "has zero bytes, so it is no plain text; convert it to UTF-8"
+# Byte order marks; the app and the page read the same.
 MARKS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: "utf-8"}
 HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
@@ -95,7 +95,9 @@ def read_texts(paths: Iterable[str]) -> Texts:
     known: set[str] = set()
     for path in dict.fromkeys(paths):
         if path == STDIN:
-            documents.append(_document("(standard input)", _read_stdin()))
+            raw = _read_stdin()
+            _check_start("(standard input)", raw[:PDF_MAGIC_WITHIN])
+            documents.append(_document("(standard input)", raw))
         elif os.path.isdir(path):
             documents += _documents_in(path, known)
         elif (real := os.path.realpath(path)) not in known:

@@ -30,7 +30,7 @@ RANDOM := $(foreach encoder,$(ENCODERS),$(HEADS:%=$(OUT)/$(encoder)-%))
 MODELS := $(RANDOM) $(STUDENT)
 made = $(foreach model,$(MODELS),$(OUT)/$(notdir $(model))-$1)
 
-FORMS := onnx-fp32 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8
+FORMS := onnx-fp32 onnx-fp16 onnx-int8 tflite-fp32 tflite-fp16 tflite-int8
 ifneq ($(filter-out $(FORMS),$(EXPORTS)),)
 $(error $(RECIPE): EXPORTS: no $(firstword $(filter-out $(FORMS),$(EXPORTS))); give some of $(FORMS))
 endif

@@ -300,7 +300,8 @@ def main(config: SpeedOptions) -> None:
     why = student.not_in_transformers()
     if not (why or hasattr(student.encoder.config, "attention_probs_dropout_prob")):
         why = "its config names dropout in another way"
-    check_option(not why, "--teacher", config.teacher, f"one that transformers trains alike ({why})")
+    if any(name.startswith("transformers") for name in config.cases):
+        check_option(not why, "--teacher", config.teacher, f"one that transformers trains alike ({why})")
     chosen_windows(config, bundle)
     other = OtherLoad()
     all_speeds: dict[str, list[Speed]] = {}

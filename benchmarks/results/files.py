@@ -16,6 +16,7 @@ EXIT_SOME_FAILED = 1
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(AnyResult)
+BEGIN = b'{"kind"'  # of a result
 
 
 class ResultsError(PocketQAError):
@@ -49,10 +50,12 @@ class ResultFile:
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Cut off a last line that a power cut tore; say so on stderr."""
+    """Cut off the beginning of a result that a power cut left behind results; say so on stderr."""
     raw = path.read_bytes()
     end = raw.rfind(b"\n") + 1
-    if end < len(raw) and not _is_result(raw[end:]):
+    last = raw[end:]
+    is_torn = last != b"" and last[: len(BEGIN)] == BEGIN[: len(last)] and not _is_result(last)
+    if is_torn and all(map(_is_result, raw[:end].splitlines())):
         os.truncate(path, end)
         print(f"{path}: its last line was torn, and is cut off", file=sys.stderr)
 

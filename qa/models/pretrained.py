@@ -133,10 +133,7 @@ def _fresh_encoder(what: str, folder: Path) -> Encoder:
         if config.get("model_type") is None:
             raise OptionError(f'{where} has no model_type; add "model_type": {_model_type(what, folder)}')
         if config["model_type"] == OWN_TYPE:
-            raise OptionError(
-                f"{what}: is a bundle whose encoder has no class in transformers; "
-                "give it as --model or --student"
-            )
+            raise OptionError(f"{what}: is a bundle that transformers cannot open, so it is no encoder here")
         encoder_type(str(config["model_type"]), what)
         return Encoder(AutoConfig.from_pretrained(folder, trust_remote_code=False, **HOW))
     except OptionError:

@@ -133,7 +133,7 @@ class WindowOptions:
 
     max_length: Expert[int | None] = None
     """Longest window in tokens; by default that of the model to start from, for a new student that of its
-    teacher. For an encoder to fine-tune or a checkpoint 384, or its positions where it has fewer."""
+    teacher. For an encoder to fine-tune 384; for a checkpoint too, or its positions where it has fewer."""
     doc_stride: Expert[int | None] = None
     """Step from one window of a long passage to the next, in tokens; by default likewise, 128."""
     max_question_length: Expert[int | None] = None

@@ -92,7 +92,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
 ):
     exports = []
     monkeypatch.setattr(
-        fit_and_compare, "exported", lambda bundle, out, on: exports.append((bundle.path, on)) or out
+        fit_and_compare, "exported", lambda bundle, parent, out, on: exports.append((bundle.path, on)) or out
     )
     out = tmp_path / "mine"
     out.mkdir()

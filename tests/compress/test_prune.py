@@ -287,6 +287,8 @@ def test_what_the_model_holds_out_tunes_its_threshold_where_the_data_are_answers
     reference = FileReference("mine.json", "0" * 64)
     splits = DataSplits([asked("New", "New")], [], None, tmp_path / "mine.json", reference)
     assert with_held_out(splits, parent) == replace(splits, held_out=held_out)
+    own = replace(splits, held_out=[asked("Own")])
+    assert with_held_out(own, parent) is own
     for also in (asked("Held out", "Held"), asked("No answer")):
         more = replace(splits, train=[*splits.train, also])
         assert with_held_out(more, parent) is more

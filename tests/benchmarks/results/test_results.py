@@ -132,6 +132,11 @@ def test_a_torn_last_line_is_cut_off_before_more_are_appended(tmp_path, capsys):
     assert str(path) in capsys.readouterr().err
     path.write_bytes(whole[:-1])
     assert ResultFile(path).old == [scored()], "only its line end is missing"
+    for other in (b'{"version": "1.1"}', whole + b'{"version"', b'no result\n{"kind"'):
+        path.write_bytes(other)
+        with pytest.raises(ResultsError, match="is not a result"):
+            ResultFile(path)
+        assert path.read_bytes() == other
     path.write_bytes(b"no result\n" + whole)
     with pytest.raises(ResultsError, match="line 1 is not a result"):
         ResultFile(path)

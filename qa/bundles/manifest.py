@@ -279,11 +279,13 @@ class Manifest(StageRecord, frozen=True, kw_only=True):
     def taught_by(self) -> set[str]:
         """SHA-256 of the teachers that it, and what it was made of, learnt from."""
         made_of: list[Manifest | Ancestor] = [self, *self.ancestors]
-        teachers = {stage.teacher.sha256 for stage in made_of if stage.teacher is not None}
-        # A new student is made of its teacher, which nothing else names. Averaged models follow each other.
+        recorded = {stage.teacher.sha256 for stage in made_of if stage.teacher is not None}
+        # A new student is made of its teacher, which nothing else names.
         pairs = zip(made_of, self.ancestors, strict=False)
-        parents = {parent.sha256 for made, parent in pairs if made.stage == "distill"}
-        return teachers | parents - {model.sha256 for stage in made_of for model in stage.averaged or []}
+        followed = {parent.sha256 for made, parent in pairs if made.stage == "distill"}
+        # The models of a mean stand behind one another, and taught nobody.
+        averaged = {model.sha256 for stage in made_of for model in stage.averaged or []}
+        return recorded | (followed - averaged)
 
     @property
     def is_student(self) -> bool:

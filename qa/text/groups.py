@@ -94,7 +94,12 @@ def shares(spans: Sequence[Spans], best: np.ndarray) -> np.ndarray:
         tokens = part.window.char_starts[:, None], part.window.char_ends[:, None]
         meets = _overlap(*tokens, *best[:, 1:].T)  # (N, G)
         meets = np.pad(meets, ((0, 0), (0, 1)), constant_values=True)
-        groups = np.minimum.accumulate(meets.argmax(axis=1)[part.lasts], axis=1)  # (S, L): the best one met
+        met = meets.argmax(
+            axis=1
+        )  # (N,): the best group that a token meets; the padded column, where it meets none
+        groups = np.minimum.accumulate(
+            met[part.lasts], axis=1
+        )  # (S, L): the best one met up to each last token
         weights += np.bincount(groups.ravel(), np.exp(part.scores - top).ravel(), n_groups + 1)
     share: np.ndarray = weights[:-1] / weights.sum()
     return share

@@ -81,7 +81,8 @@ def _answers(value: object, fields: Fields) -> list[tuple[str, int | None]]:
         return []
     if any(map(_says_none, items)):
         raise Unusable("some of its answers are empty, others are not", repr(value))
-    starts = starts if isinstance(starts, list) else [starts] * max(1, len(items) * is_empty(starts))
+    if not isinstance(starts, list):
+        starts = [None] * len(items) if is_empty(starts) else [starts]
     if len(starts) != len(items):
         raise Unusable("as many answer_start as answers are needed", f"{len(starts)} for {len(items)}")
     return [_answer(item, start) for item, start in zip(items, starts, strict=True)]

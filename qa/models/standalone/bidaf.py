@@ -86,7 +86,7 @@ def passage_order(attention_mask: Tensor, token_type_ids: Tensor, positions: Ten
     """Return the positions of [CLS] and the passage's tokens in the window, and the way back; (B, T) each.
 
     The passage moves up by question and [SEP]. Positions behind it point behind it in the window; positions
-    before it lead back to [CLS].
+    before it lead back to [CLS]. Of [CLS] a b [SEP] x y [SEP]: there 0 4 5 6 6 6 6, back 0 0 0 0 1 2 3.
     """
     moved = ((attention_mask * (1 - token_type_ids)).sum(dim=1, keepdim=True) - 1).clamp(min=0)  # (B, 1)
     there = torch.minimum((positions + moved) * positions.clamp(max=1), positions[:, -1:])

@@ -71,11 +71,11 @@ def build(toolchain: Toolchain, bundle: Bundle, calibration: Path, folder: Path)
     text = json.dumps(record, indent=1) + "\n"
     kept = path / RECORD
     if not kept.is_file() or kept.read_text(encoding="utf-8") != text:
-        shutil.rmtree(path, ignore_errors=True)
         with whole_folder(path) as draft:
             paths = [str(each.absolute()) for each in (source, draft, calibration)]
             run_adapter(toolchain, python, *paths, toolchain.precision)
             (draft / RECORD).write_text(text, encoding="utf-8")
+            shutil.rmtree(path, ignore_errors=True)
     size_bytes = sum(file.stat().st_size for file in path.iterdir() if file.suffix != ".json")
     return Built(path, python, versions | record.get("source_versions", {}), size_bytes)
 

@@ -158,8 +158,8 @@ def exported(bundle: Bundle, parent: Bundle, out: Path, questions: Path) -> Path
     The export of a bundle that holds no questions of its own data out is compared with it on `questions`.
     """
     if not out.exists():
-        held_out = read_held_out(bundle.path)
-        compared_on = None if held_out and held_out != read_held_out(parent.path) else str(questions)
+        own = {e.id for e in read_held_out(bundle.path)} - {e.id for e in read_held_out(parent.path)}
+        compared_on = None if own else str(questions)
         return TFLiteExporter(TFLiteOptions(bundle.path, out, "int8", eval_data=compared_on)).exported().path
     made_of = open_bundle(out, format="tflite").manifest.parent
     if made_of is None or made_of.sha256 != bundle.sha256:

@@ -1,6 +1,7 @@
 """A model that is compressed and trained against its teacher."""
 
 import os
+import sys
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from qa.base.errors import OptionError
 from qa.bundles.bundle import Bundle
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import Made
-from qa.evaluation.threshold import all_answered, read_held_out
+from qa.evaluation.threshold import all_answered, read_held_out, too_few
 from qa.models.model import QAModel
 from qa.text.features import Window
 
@@ -40,14 +41,19 @@ def open_making(stage: str, command: str, options: RecoveryOptions, suffix: str)
 
 
 def with_held_out(splits: DataSplits, parent: Bundle) -> DataSplits:
-    """Return splits that hold out what the parent does, where the data have answers only, on other texts.
+    """Return splits that hold out what the parent does, of other texts, where the data have answers only.
 
-    A parent that was tuned on other files keeps that.
+    A parent that was tuned on other files keeps that, and one with too few such questions its threshold.
     """
-    is_tuned_anew = not splits.held_out and parent.lasting_tuning is None and all_answered(splits.train)
-    before = read_held_out(parent.path) if is_tuned_anew else []
-    is_apart = {e.context for e in before}.isdisjoint(e.context for e in splits.train)
-    return replace(splits, held_out=before) if before and is_apart else splits
+    if splits.held_out or parent.lasting_tuning is not None or not all_answered(splits.train):
+        return splits
+    contexts = {e.context for e in splits.train}
+    before = [e for e in read_held_out(parent.path) if e.context not in contexts]
+    if too_few(before):
+        return splits
+    n = f"{len(before):,} questions that {parent.path} holds out"
+    print(f"held out: {n}, for the no-answer threshold", file=sys.stderr)
+    return replace(splits, held_out=before)
 
 
 class Recovery:

@@ -276,19 +276,22 @@ def test_several_processes_are_refused_before_any_work(make_bundle, tmp_path, mo
 
 
 def test_what_the_model_holds_out_tunes_its_threshold_where_the_data_are_answers_on_other_texts(
-    make_bundle, tmp_path
+    make_bundle, tmp_path, capsys
 ):
     def asked(context, *answers):
         return Example(context, "", context, "?", tuple(Answer(text, 0) for text in answers), not answers)
 
-    held_out = [asked("Held out")]
+    held_out = [asked(f"Held out {n}", *["Held"] * (n % 3)) for n in range(101)]
     packed = gzip.compress(squad_json(held_out))
     parent = open_bundle(rebundle(make_bundle(), tmp_path / "parent", files={HELD_OUT: packed}))
     reference = FileReference("mine.json", "0" * 64)
     splits = DataSplits([asked("New", "New")], [], None, tmp_path / "mine.json", reference)
     assert with_held_out(splits, parent) == replace(splits, held_out=held_out)
+    assert f"held out: 101 questions that {parent.path} holds out" in capsys.readouterr().err
+    known = replace(splits, train=[*splits.train, asked("Held out 1", "Held")])
+    assert with_held_out(known, parent) == replace(known, held_out=[*held_out[:1], *held_out[2:]])
     own = replace(splits, held_out=[asked("Own")])
     assert with_held_out(own, parent) is own
-    for also in (asked("Held out", "Held"), asked("No answer")):
-        more = replace(splits, train=[*splits.train, also])
+    for also in (held_out[1:3], [asked("No answer")]):  # then too few are left; one has no answer
+        more = replace(splits, train=[*splits.train, *also])
         assert with_held_out(more, parent) is more

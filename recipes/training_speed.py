@@ -291,15 +291,12 @@ def highest_peak(measured: Sequence[Speed]) -> float | None:
 
 
 def main(config: SpeedOptions) -> None:
-    """Measure, append the results, and print the table, also of an interrupted run; exit code 1 when a case
-    failed.
-    """
+    """Measure, append the results, print the table, also of an interrupted run; exit 1 when a case failed."""
     file = ResultFile(config.rows) if config.rows else None
     bundle = open_model(config.teacher, format="pytorch")
     student = student_from_layers(QAModel.from_pretrained(bundle.path), config.student_layers, "linear")
-    why = student.not_in_transformers()
-    if not (why or hasattr(student.encoder.config, "attention_probs_dropout_prob")):
-        why = "its config names dropout in another way"
+    knows_dropout = hasattr(student.encoder.config, "attention_probs_dropout_prob")
+    why = student.not_in_transformers() or ("" if knows_dropout else "its config names dropout otherwise")
     if any(name.startswith("transformers") for name in config.cases):
         check_option(not why, "--teacher", config.teacher, f"one that transformers trains alike ({why})")
     chosen_windows(config, bundle)

@@ -15,22 +15,17 @@ Flags = TypeVar("Flags")
 
 
 class PruningMethod(Generic[Flags]):
-    """Pruning method with its `flags`, a dataclass that PruneOptions extends."""
+    """Pruning method with its `flags`, a dataclass that PruneOptions extends, and the model's settings."""
 
-    def __init__(self, flags: Flags) -> None:
+    def __init__(self, flags: Flags, settings: QASettings) -> None:
         self.flags = flags
+        self.settings = settings
 
-    def check(self, model: QAModel, settings: QASettings) -> None:
+    def check(self, model: QAModel) -> None:
         """Raise OptionError when the model cannot be pruned by this method, before any work is done."""
 
     def prune(
-        self,
-        model: QAModel,
-        before: QAModel,
-        windows: Sequence[Window],
-        settings: QASettings,
-        work: Path,
-        seed: int,
+        self, model: QAModel, before: QAModel, windows: Sequence[Window], work: Path, seed: int
     ) -> dict[str, Any]:
         """Prune `model`, a copy of `before`, in place before it recovers; return facts for the manifest."""
         return {}

@@ -19,12 +19,11 @@ def prune(options: PruneOptions) -> Bundle:
         _say_next(options, making.done)
         return making.done
     steps = resolve_name(chosen.steps) if isinstance(chosen.steps, str) else chosen.steps
-    method: PruningMethod[Any] = steps(options)
     recovery = Recovery(options, making)
+    method: PruningMethod[Any] = steps(options, recovery.parent.settings)
     model = recovery.model
-    settings = recovery.parent.settings
-    method.check(model, settings)
-    pruned = method.prune(model, recovery.before, recovery.windows, settings, making.work, options.seed)
+    method.check(model)
+    pruned = method.prune(model, recovery.before, recovery.windows, making.work, options.seed)
     flags = same_named(chosen.flags, options) if chosen.flags else {}
     depends_on = {"method": options.method, "pruning": flags}
     trainer = recovery.train("recovery", depends_on, method.after_step(model))

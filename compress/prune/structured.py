@@ -10,28 +10,21 @@ from distill.prune_plan.options import PruningOptions
 from distill.prune_plan.plan import check_pruning, prune_by_importance
 from qa.models.model import QAModel
 from qa.text.features import Window
-from qa.text.settings import QASettings
 
 
 class Structured(PruningMethod[PruningOptions]):
     """Removes the least important heads and neurons before recovery."""
 
-    def check(self, model: QAModel, settings: QASettings) -> None:
+    def check(self, model: QAModel) -> None:
         """Raise OptionError for a model without such heads and neurons, or too large for --target-mb."""
-        check_pruning(model, self.flags, settings, "--method magnitude works")
+        check_pruning(model, self.flags, self.settings, "--method magnitude works")
 
     def prune(
-        self,
-        model: QAModel,
-        before: QAModel,
-        windows: Sequence[Window],
-        settings: QASettings,
-        work: Path,
-        seed: int,
+        self, model: QAModel, before: QAModel, windows: Sequence[Window], work: Path, seed: int
     ) -> dict[str, Any]:
         """Prune by importance, which is measured on some of the windows."""
         sample = sample_labelled(windows, self.flags.importance_windows, seed)
-        return prune_by_importance(model, before, sample, self.flags, settings, work=work)
+        return prune_by_importance(model, before, sample, self.flags, self.settings, work=work)
 
     def report(self, before: QAModel, after: QAModel) -> str:
         """Return the number of parameters before and after."""

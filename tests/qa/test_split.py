@@ -104,7 +104,7 @@ def test_of_too_few_questions_nothing_is_written(tmp_path):
 
 
 def test_a_passage_with_several_titles_is_a_text_of_its_own():
-    """As of a table whose titles are the subjects of its rows."""
+    """A table may have the subjects of its rows as titles."""
     examples = [replace(e, title=f"row {n}") for n, e in enumerate(examples_on([10] * 100))]
     assert held_out_contexts(examples) == held_out_contexts(examples_on([10] * 100))
     half = [replace(e, context=f"{e.context}. Terms  apply.") for e in examples_on([10] * 100)[::2]]

@@ -1,4 +1,4 @@
-"""What the published page answers in Chromium, as Python does, and what it shows beside it."""
+"""Answers of the published page in Chromium, as in Python, and what is shown beside them."""
 
 import pytest
 from web_site import ANSWER, ask, fill, text, wait

@@ -15,7 +15,7 @@ from typing import Any
 from qa.base.errors import HALF_PAIR, OptionError, SquadFormatError, first_few, first_line
 from qa.data.convert.cells import ANSWERS
 from qa.data.layouts import Record, flat_records
-from qa.data.squad import RECORD_SUFFIXES, TABLES, read_json, unpacked
+from qa.data.squad import RECORD_SUFFIXES, TABLES, read_json, unpacked, unpacked_suffix
 from qa.data.tables import read_table
 
 FORMATS = "JSON lines, a JSON list, CSV, TSV, Parquet, or a folder of datasets"
@@ -38,9 +38,9 @@ def read_records(name: str, split: str = "train") -> list[Record]:
         raise SquadFormatError(f"{path}: no such file; give {FORMATS}")
     elif path.is_dir():
         records = _numbered(chain.from_iterable(map(_arrow_rows, _arrow_files(path, split))))
-    elif _suffix(path) == ".parquet":
+    elif unpacked_suffix(path) == ".parquet":
         records = _numbered(_arrow_rows(path))
-    elif _suffix(path) in TABLES:
+    elif unpacked_suffix(path) in TABLES:
         records = list(read_table(path, _text(path)))
     else:
         records = list(_from_json(path))
@@ -61,7 +61,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
 
 def holds_records(path: Path) -> bool:
     """Return whether a file or folder holds flat records, by its name and first line."""
-    if path.is_dir() or _suffix(path) in RECORD_SUFFIXES:
+    if path.is_dir() or unpacked_suffix(path) in RECORD_SUFFIXES:
         return True
     text = _start(path).lstrip("\ufeff \t\r\n")
     if text.startswith("["):
@@ -73,11 +73,6 @@ def holds_records(path: Path) -> bool:
         # A line that is cut, of JSON lines or the only one of SQuAD JSON; or JSON over many lines.
         return not end and len(line) > PEEKED // 8 and not IN_SQUAD.search(line)
     return isinstance(first, dict) and not isinstance(first.get("data"), list)
-
-
-def _suffix(path: Path) -> str:
-    """Return the end of the name, without that of gzip."""
-    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def _start(path: Path) -> str:
@@ -94,7 +89,7 @@ def _start(path: Path) -> str:
 def _text(path: Path) -> str:
     raw = unpacked(path)
     try:
-        return raw.decode("utf-8-sig" if _suffix(path) in TABLES else json.detect_encoding(raw))
+        return raw.decode("utf-8-sig" if unpacked_suffix(path) in TABLES else json.detect_encoding(raw))
     except UnicodeDecodeError as error:
         raise SquadFormatError(
             f"{path}: not UTF-8 at byte {error.start}; save it as CSV, TSV or JSON in UTF-8"
@@ -166,7 +161,7 @@ def _arrow_rows(file: Path) -> list[dict[str, Any]]:
         import pyarrow.parquet
     except ModuleNotFoundError:
         raise OptionError(f"{file}: {NO_PYARROW}") from None
-    is_parquet = _suffix(file) == ".parquet"
+    is_parquet = unpacked_suffix(file) == ".parquet"
     try:
         if is_parquet:
             table = pyarrow.parquet.read_table(file)

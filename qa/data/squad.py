@@ -21,8 +21,7 @@ from qa.base.files import check_new_file, write_whole
 MOST_UNPACKED = 4_000_000_000  # bytes: a small file can unpack to any number
 UNPACKED_AT_ONCE = 1_000_000
 TABLES = (".csv", ".tsv")
-RECORD_SUFFIXES = (".jsonl", ".parquet", *TABLES)
-"""Suffixes by which a file is read as records."""
+RECORD_SUFFIXES = (".jsonl", ".parquet", *TABLES)  # by which a file is read as records
 HIGH, LOW = r"\\u[dD][89abAB][\da-fA-F]{2}", r"\\u[dD][c-fC-F]"
 ESCAPED_HALF_PAIR = re.compile(f"{HIGH}(?!{LOW})|(?<!{HIGH}){LOW}")
 
@@ -64,6 +63,11 @@ def articles_of(examples: Sequence[Example]) -> list[str]:
     for e in examples:
         titles.setdefault(e.context, set()).add(e.title)
     return [e.context if len(titles[e.context]) > 1 else e.article for e in examples]
+
+
+def unpacked_suffix(path: Path) -> str:
+    """Return the suffix in small letters, that before .gz of a packed file."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
 def unpacked(path: Path) -> bytes:
@@ -278,8 +282,9 @@ def grouped(examples: Iterable[Example]) -> list[Example]:
 
 def check_new_squad(path: Path, flag: str) -> None:
     """Raise OptionError unless `write_squad` can write `path`, and its name is not that of records."""
-    suffix = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
-    check_option(suffix not in RECORD_SUFFIXES, flag, path, "a name in .json, since it becomes SQuAD JSON")
+    check_option(
+        unpacked_suffix(path) not in RECORD_SUFFIXES, flag, path, "a name in .json, as of SQuAD JSON"
+    )
     check_new_file(path, flag)
 
 

@@ -282,9 +282,7 @@ def grouped(examples: Iterable[Example]) -> list[Example]:
 
 def check_new_squad(path: Path, flag: str) -> None:
     """Raise OptionError unless `write_squad` can write `path`, and its name is not that of records."""
-    check_option(
-        unpacked_suffix(path) not in RECORD_SUFFIXES, flag, path, "a name in .json, as of SQuAD JSON"
-    )
+    check_option(unpacked_suffix(path) not in RECORD_SUFFIXES, flag, path, "a name in .json")
     check_new_file(path, flag)
 
 

@@ -4,7 +4,6 @@ import { ModelFileError, shown } from "./fields.mjs";
 
 const END_SIGNATURE = 0x06054b50;
 const END_BYTES = 22;
-const LONGEST_COMMENT = 0xffff;
 const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
 const LOCAL_SIGNATURE = 0x04034b50;
@@ -24,7 +23,14 @@ export class ZipTail {
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.entries = new Map();
-    const end = this.#findEnd();
+    const end = bytes.length - END_BYTES;
+    const isEnd = end >= 0 && this.view.getUint32(end, true) === END_SIGNATURE;
+    if (!isEnd || this.view.getUint16(end + 20, true) !== 0) {
+      throw new ModelFileError(
+        "The file has no package at its end: it was cut off while it was copied, or python -m export.tflite " +
+          "did not make it. Copy it again.",
+      );
+    }
     const count = this.view.getUint16(end + 10, true);
     const directoryBytes = this.view.getUint32(end + 12, true);
     this.directoryAt = this.view.getUint32(end + 16, true);
@@ -32,18 +38,6 @@ export class ZipTail {
       throw damaged("its directory does not fit");
     }
     this.#readDirectory(count, end);
-  }
-
-  #findEnd() {
-    const size = this.bytes.length;
-    for (let at = size - END_BYTES; at >= Math.max(0, size - END_BYTES - LONGEST_COMMENT); at--) {
-      const found = this.view.getUint32(at, true) === END_SIGNATURE;
-      if (found && at + END_BYTES + this.view.getUint16(at + 20, true) === size) return at;
-    }
-    throw new ModelFileError(
-      "The file has no package at its end: it was cut off while it was copied, or python -m export.tflite " +
-        "did not make it. Copy it again.",
-    );
   }
 
   #readDirectory(count, end) {

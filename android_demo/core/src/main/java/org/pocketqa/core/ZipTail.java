@@ -21,7 +21,6 @@ import java.util.zip.Inflater;
 final class ZipTail {
     private static final int END_SIGNATURE = 0x06054b50;
     private static final int END_BYTES = 22;
-    private static final int LONGEST_COMMENT = 0xFFFF;
     private static final int ENTRY_SIGNATURE = 0x02014b50;
     private static final int ENTRY_BYTES = 46;
     private static final int LOCAL_SIGNATURE = 0x04034b50;
@@ -38,32 +37,21 @@ final class ZipTail {
     /** Reads the directory. Throws ModelFileException if it is missing or damaged. */
     ZipTail(RandomAccessFile file) throws IOException {
         this.file = file;
-        long size = file.length();
-        int tailBytes = (int) Math.min(size, END_BYTES + LONGEST_COMMENT);
-        ByteBuffer tail = bytes(size - tailBytes, tailBytes);
-        int end = findEnd(tail);
-        if (end < 0) {
+        long endAt = Math.max(0, file.length() - END_BYTES);
+        ByteBuffer end = bytes(endAt, (int) (file.length() - endAt));
+        boolean isEnd = end.limit() == END_BYTES && end.getInt(0) == END_SIGNATURE && end.getShort(20) == 0; // no comment
+        if (!isEnd) {
             throw new ModelFileException(
                     "The file has no package at its end: it was cut off while it was copied, "
                             + "or python -m export.tflite did not make it. Copy it again.");
         }
-        int count = tail.getShort(end + 10) & 0xFFFF;
-        long directoryBytes = tail.getInt(end + 12) & 0xFFFFFFFFL;
-        directoryAt = tail.getInt(end + 16) & 0xFFFFFFFFL;
-        long endAt = size - tail.limit() + end;
+        int count = end.getShort(10) & 0xFFFF;
+        long directoryBytes = end.getInt(12) & 0xFFFFFFFFL;
+        directoryAt = end.getInt(16) & 0xFFFFFFFFL;
         if (directoryBytes > MOST_DIRECTORY_BYTES || directoryAt + directoryBytes != endAt) {
             throw damaged("its directory does not fit");
         }
         readDirectory(bytes(directoryAt, (int) directoryBytes), count);
-    }
-
-    private static int findEnd(ByteBuffer tail) {
-        for (int at = tail.limit() - END_BYTES; at >= 0; at--) {
-            if (tail.getInt(at) == END_SIGNATURE && at + END_BYTES + (tail.getShort(at + 20) & 0xFFFF) == tail.limit()) {
-                return at;
-            }
-        }
-        return -1;
     }
 
     private void readDirectory(ByteBuffer directory, int count) throws ModelFileException {

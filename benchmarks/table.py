@@ -89,6 +89,9 @@ def print_tables(options: TableOptions) -> str:
         view = f"{options.view} of {options.data}" if options.data else options.view
         on_phone = any(group.on_phone for group in groups)
         hint = HINTS.get(options.view, "; use --view latency for results of a phone" if on_phone else "")
+        known = dict.fromkeys(group.data_name for group in collected if group.data_name is not None)
+        if options.data and not groups and known:
+            hint = f"; it has those of {', '.join(known)}"
         raise OptionError(f"{' '.join(map(str, options.rows))}: has no results for the view {view}{hint}")
     if options.plot is not None:
         write_latency_plot(groups, options.plot)

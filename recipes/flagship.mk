@@ -11,7 +11,7 @@
 # Makes: `models` makes the folder $(OUT)/models, to be copied into models/; `rows` exports its models in other
 #   precisions, one of them int4, and measures all on SQuAD 2.0 and on everyday text (`scores`, then `times`); `arm` runs
 #   the files on emulated phone CPUs; `large-teacher` trains MPNet, which `models` includes; `choice` scores what the
-#   student was chosen from; `further` trains teacher and student on, which gained nothing, and scores them;
+#   student was chosen from; `further` trains teacher and student on and scores them;
 #   `wide` trains the small teacher the same way for an int4 file.
 # Takes: six and a half hours on two cores for the first student, in bf16. What needs the large teacher takes an
 #   estimated fifteen hours there. A stopped run continues. For models/, teacher-mpnet and what it taught were

@@ -239,23 +239,26 @@ def test_the_zoos_figures_are_those_of_its_rows():
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "data", "baseline"),
+    ("page", "name", "rows", "data", "baseline"),
     [
-        ("differences", "ablations", "dev.json", "teacher"),
-        ("everyday-differences", LEARNING, EVERYDAY, "gold"),
-        ("squad-differences", LEARNING, "dev.json", "gold"),
+        ("ablations", "differences", "ablations", "dev.json", "teacher"),
+        ("ablations", "everyday-differences", LEARNING, EVERYDAY, "gold"),
+        ("ablations", "squad-differences", LEARNING, "dev.json", "gold"),
+        ("heads", "squad2-differences", "heads-squad2", "dev.json", "linear"),
     ],
 )
-def test_the_differences_of_the_ablations_are_those_of_its_rows(name, rows, data, baseline):
+def test_differences_between_models_are_those_of_the_rows(page, name, rows, data, baseline):
     f1 = defaultdict(dict)
     for row in read_results(RESULTS / f"{rows}.jsonl"):
         model, seed = split_seed(row.model)
         if row.data.name == data and seed is not None:
             f1[model][seed] = row.f1
-    (lines,) = marked_tables(DOCS / "ablations.md", name)
-    assert {line["model"] for line in lines} == f1.keys() - {baseline}
-    for line in lines:
-        own = f1[line["model"]]
+    (lines,) = marked_tables(DOCS / f"{page}.md", name)
+    shown = {next(iter(line.values())): line for line in lines}
+    shown.pop(baseline, None)
+    assert shown.keys() == f1.keys() - {baseline}
+    for model, line in shown.items():
+        own = f1[model]
         changes = [own[seed] - f1[baseline][seed] for seed in sorted(own)]
         assert [float(value) for value in line["by seed"].split(", ")] == pytest.approx(changes, abs=0.006)
         assert float(line[f"F1 - {baseline}"]) == pytest.approx(np.mean(changes), abs=0.006)

@@ -92,7 +92,7 @@ def _scores(group: Group, view: str) -> Iterator[str]:
     """Explain the columns of scores."""
     if group.baseline is None:
         if group.scores:
-            how = "name one with --baseline BUNDLE"
+            how = "name one with compare.py --baseline BUNDLE"
             if group.target not in HERE:
                 how = "compare the baseline on this machine first, with the same --rows"
             yield f"no baseline, so neither scores retained nor speed-up; {how}"

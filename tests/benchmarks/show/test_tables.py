@@ -376,7 +376,7 @@ def test_the_command_prints_draws_and_refuses(tmp_path):
             with_toolchains
         ] * 2
     for file, options, message in (
-        (rows, {"data": "other.json"}, r"no results for the view brief of other\.json"),
+        (rows, {"data": "other.json"}, r"brief of other\.json; it has those of untimed\.json, dev\.json"),
         (rows, {"view": "speed"}, "--view"),
         (phone, {}, "no results for the view brief; use --view latency"),
         (phone, {"view": "latency", "plot": svg}, "the results have no latency"),

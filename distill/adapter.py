@@ -63,12 +63,14 @@ def untrained(adapter: Bundle, encoder: str, flag: str) -> "QAModel":
     OptionError, naming `flag`, where `encoder` has other weights than the adapter's.
     """
     from distill.student import student_from_layers
+    from qa.models.checkpoint_weights import check_weights_file
     from qa.models.model import QAModel, read_config
     from qa.models.pretrained import find_encoder, load_encoder
 
     trained_on = adapter.manifest.encoder
     assert trained_on is not None  # open_adapter has seen to it
     folder = find_encoder(encoder)
+    check_weights_file(f"{flag} {encoder}", folder)
     same = file_sha256(folder / "model.safetensors") == trained_on.sha256
     wanted = f"{Path(trained_on.name).name}, whose weights have the SHA-256 {trained_on.sha256}"
     check_option(same, flag, encoder, wanted)

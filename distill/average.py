@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from qa.models.model import QAModel
 
 
-# Keys of a config that change no logit.
+# Keys of a config that change no logit, as do those with "dropout" in them.
 OF_A_CHECKPOINT = {
     "_name_or_path",
     "architectures",
+    "bos_token_id",
     "dtype",
+    "eos_token_id",
     "gradient_checkpointing",
     "id2label",
+    "initializer_range",
     "label2id",
     "problem_type",
     "torch_dtype",
@@ -86,7 +89,8 @@ def shape_of(model: "QAModel") -> dict[str, Any]:
     """Return a model's config without what a checkpoint says of itself, such as its language."""
     config = model.config()
     known = type(model.encoder.config)().to_dict().keys() - OF_A_CHECKPOINT
-    return config | {"encoder": {key: value for key, value in config["encoder"].items() if key in known}}
+    decide = {key: value for key, value in config["encoder"].items() if key in known and "dropout" not in key}
+    return config | {"encoder": decide}
 
 
 def own_stages(bundle: Bundle) -> list[Ancestor]:

@@ -62,7 +62,8 @@ def training_questions(
     # On passages that the parent holds out, its threshold was tuned: they stay out of training.
     is_new = not {e.context for e in held_out} & {e.context for e in before}
     if has_threshold and held_out and is_new and (why_not := too_few(held_out)):
-        print(f"held out: nothing, all questions are trained on: {why_not}", file=sys.stderr)
+        n = f"all {len(questions):,} questions are trained on"
+        print(f"held out: nothing, {n}: to hold out there would be {why_not}", file=sys.stderr)
         train, held_out = questions, []
     elif held_out:
         n = f"{n_apart:,} of {len(questions):,} questions"

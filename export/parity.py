@@ -142,8 +142,8 @@ def check_parity(
     if equal_spans < min_equal_spans:
         raise ParityError(
             f"{name}: {equal_spans:.1%} of the best spans on {len(windows)} real windows equal "
-            f"PyTorch's, below --min-equal-spans {min_equal_spans:g}; take a finer --quantize, train with "
-            "compress.qat for a TFLite file in int4, or lower --min-equal-spans if the file's F1 suffices; "
-            "no file was kept"
+            f"PyTorch's, below --min-equal-spans {min_equal_spans:g}; take a finer --quantize or "
+            "--embeddings, train with compress.qat for a TFLite file in int4, or lower --min-equal-spans if "
+            "the file's F1 suffices; no file was kept"
         )
     return report

@@ -18,7 +18,7 @@ from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
-from qa.base.next_step import in_runs, say_next
+from qa.base.next_step import in_runs, say_next_training_on_part
 from qa.bundles.trained_on import passage_hash
 from qa.data.datasets import resolve, source_reference
 from qa.data.squad import Example, articles_of, read_squad, write_squad
@@ -51,7 +51,7 @@ def split(options: SplitOptions) -> tuple[Path, Path]:
     if parts is None:
         raise OptionError(f"{options.file}: {why_none(examples)}; add questions, or texts")
     train, held_out = parts
-    say_next("finetune", "--data", train, "--eval-data", held_out, "--out", in_runs(path, "model"))
+    say_next_training_on_part(train, held_out, in_runs(path, "model"))
     return parts
 
 

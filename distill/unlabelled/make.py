@@ -2,7 +2,6 @@
 
 import random
 from bisect import bisect_left
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -12,7 +11,7 @@ from distill.unlabelled.manners import noisy, typed
 from qa.base.cli import changed, check_option, flag_of
 from qa.base.errors import OptionError, SquadFormatError
 from qa.base.files import check_not_an_input
-from qa.base.next_step import in_runs, say_next
+from qa.base.next_step import say_next_distilling
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import resolve, source_reference
@@ -90,8 +89,8 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     examples = [example for article in added for passage in article for example in passage]
     if len(examples) == len(given):
         raise SquadFormatError(
-            f"{path}: nothing to add: --passages needs an article of two passages (one without a title is an "
-            "article), --same-kind needs categories; --reworded, --typed and --noisy need neither"
+            f"{options.data}: nothing to add: --passages needs an article of two passages (one without a "
+            "title is an article), --same-kind needs categories; --reworded, --typed and --noisy need neither"
         )
     write_squad(options.out, examples, source_reference(path))
     n_reworded = sum("-reworded" in example.id for example in examples if example.unlabelled)
@@ -101,9 +100,7 @@ def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
         f"{options.out}: {len(examples):,} questions; {n_unlabelled - n_reworded:,} with another passage and "
         f"{n_reworded:,} with a reworded one are unlabelled, {n_copies:,} are copies with answers"
     )
-    with suppress(OptionError):  # without the checkout there is no teacher
-        shipped(TEACHER)
-        say_next("distill", "--data", options.out, "--out", in_runs(options.out, "distilled"))
+    say_next_distilling(options.out)
     return examples
 
 

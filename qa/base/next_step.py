@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qa.base.commands import COMMANDS
 from qa.base.errors import OptionError
-from qa.base.shipped import ASKED, STUDENT, shipped
+from qa.base.shipped import ASKED, STUDENT, TEACHER, shipped
 
 
 def typed(name: str) -> str:
@@ -46,6 +46,25 @@ def say_next_training(data: Path) -> None:
         say_next("finetune", "--data", data, "--out", in_runs(data, "model"))
         return
     say_next("fit", data, "--out", in_runs(data, "fit"))
+
+
+def say_next_training_on_part(train: Path, held_out: Path, out: Path) -> None:
+    """Print how to train on a part and to score on the other, as `benchmarks.fit` trains the student."""
+    given = ("--data", train, "--eval-data", held_out, "--out", out)
+    try:
+        student = shipped(STUDENT)
+    except OptionError:
+        say_next("finetune", *given)
+        return
+    settings = ("--alpha", 1, "--hidden-weight", 0, "--epochs", 4, "--learning-rate", 1e-4)
+    say_next("qat", "--model", student, *settings, *given)
+
+
+def say_next_distilling(data: Path) -> None:
+    """Print how a teacher trains a student on new questions; nothing without the checkout."""
+    with suppress(OptionError):
+        shipped(TEACHER)
+        say_next("distill", "--data", data, "--out", in_runs(data, "distilled"))
 
 
 def say_next_scoring(data: Path) -> None:

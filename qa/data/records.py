@@ -54,7 +54,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
         give = f"give the {' and the '.join(missing)} {'this name' if len(missing) == 1 else 'these names'}"
         raise SquadFormatError(
             f"{name}: no column {first_few([repr(column) for column in missing])}; its columns are {seen}; "
-            f"{give}, or see python -m qa.data.convert --help for other layouts"
+            f"{give}, or see python -m qa.data.convert rows --help for other layouts"
         )
     return records
 

@@ -17,7 +17,7 @@ from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import SquadFormatError, first_few
 from qa.base.files import check_not_an_input
-from qa.base.next_step import say_next_scoring, say_next_training
+from qa.base.next_step import say_next_distilling, say_next_scoring, say_next_training
 from qa.base.sampling import evenly
 from qa.data.datasets import resolve, source_reference
 from qa.data.squad import Example, check_new_squad, read_originals, read_squad, write_squad
@@ -53,7 +53,7 @@ def write_sample(options: SampleOptions) -> None:
     check_not_an_input(options.out, "--out", [*named, path, *more])
     examples = read_originals(path)
     chosen = [examples[i] for i in evenly(len(examples), options.questions)]
-    parts = [read_squad(file, unlabelled=True) for file in more]
+    parts = [read_squad(file, unlabelled=options.split == "train") for file in more]
     check_ids((options.data, *options.add), [chosen, *parts])
     added = [example for part in parts for example in part]
     write_squad(options.out, chosen + added, source_reference(path), added=list(map(source_reference, more)))
@@ -61,6 +61,8 @@ def write_sample(options: SampleOptions) -> None:
     print(f"{options.out}: {len(chosen):,} of {len(examples):,} questions{and_added}")
     if options.split == "dev":
         say_next_scoring(options.out)
+    elif any(example.unlabelled for example in added):
+        say_next_distilling(options.out)
     else:
         say_next_training(options.out)
 

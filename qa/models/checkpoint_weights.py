@@ -89,6 +89,9 @@ def _tensors(what: str, folder: Path) -> dict[str, Tensor]:
     unmerged = next((name for name in sorted(tensors) if UNMERGED.search(name)), None)
     if unmerged:
         raise OptionError(f"{where} has an adapter inside ({unmerged}); {MERGE}")
+    infinite = next((name for name, tensor in tensors.items() if not tensor.isfinite().all()), None)
+    if infinite:
+        raise OptionError(f"{where}: {infinite} has a value that is not a finite number; give other weights")
     names = {name: WRAPPER.sub("", name) for name in sorted(tensors)}
     wrappers = sorted({wrapper for name in names for wrapper in WRAPPER.findall(name)})
     if len(set(names.values())) < len(names):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
+from qa.base.errors import OptionError
+
 SCALE = ".int8_scale"
 COLUMNS = ".int8_columns"
 LARGEST = 127
@@ -22,13 +24,15 @@ def stored(
     same.
 
     `columns` are factors (C,), none of them 0, by the name of a matrix (R, C). A matrix times its factors is
-    rounded already, and only so it is stored exactly.
+    rounded already, and only so it is stored exactly. OptionError names a tensor that is not finite there.
     """
     dtype = torch.float16 if precision == "fp16" else torch.float32
     result = dict[str, Tensor]()
     for name, tensor in tensors.items():
         stored_as = dtype if tensor.is_floating_point() else tensor.dtype
         result[name] = tensor.detach().to("cpu", stored_as).contiguous()
+        if not result[name].isfinite().all():
+            raise OptionError(f"{name}: has a value that {precision} cannot hold; store it otherwise")
         is_matrix = tensor.is_floating_point() and tensor.ndim == 2 and len(tensor) >= FEWEST_ROWS
         if precision == "int8-weights" and is_matrix:
             if columns and name in columns:

@@ -69,8 +69,9 @@ class QASettings:
         for name in ("null_threshold", "strict_threshold"):
             value = getattr(self, name)
             check_option(value is None or _is_number(value), name, value, "a finite number or null")
-        wanted = self.max_question_length + 5  # with [CLS], two or three separators and one token of context
-        check_option(self.max_length >= wanted, "max_length", self.max_length, f"at least {wanted}")
+        room = self.max_length - 5  # without [CLS], two or three separators and one token of context
+        wanted = f"at least {self.max_question_length + 5}, or max_question_length at most {room}"
+        check_option(self.max_question_length <= room, "max_length", self.max_length, wanted)
 
     def in_mode(self, mode: Mode) -> "QASettings":
         """Return the settings with the no-answer threshold of a mode.

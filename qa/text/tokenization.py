@@ -164,11 +164,13 @@ def _hub_config(tokenizer: Tokenizer, family: SpecialTokens) -> dict[str, Any]:
         else:
             config["tokenizer_class"] = SpecialTokens.tokenizer_class
     if family is ALBERT:  # and an AlbertTokenizer's of these
-        normalizer = json.dumps(_parts(tokenizer)["normalizer"])
-        config |= {
-            "do_lower_case": '"Lowercase"' in normalizer,
-            "keep_accents": '"StripAccents"' not in normalizer,
-        }
+        parts = _parts(tokenizer)
+        steps = json.dumps(parts["normalizer"])
+        lower, plain = '"Lowercase"' in steps, '"StripAccents"' in steps
+        if _is_alberts(parts, lower=lower, plain=plain):
+            config |= {"do_lower_case": lower, "keep_accents": not plain}
+        else:
+            config["tokenizer_class"] = SpecialTokens.tokenizer_class
     kinds = ("cls_token", "sep_token", "pad_token", "unk_token")
     config |= dict(zip(kinds, family.names, strict=True))
     return config | {"split_special_tokens": True}  # a "[SEP]" that somebody wrote is text
@@ -182,6 +184,16 @@ def _is_berts(parts: dict[str, Any]) -> bool:
         and (parts["normalizer"] or {}).get("clean_text") is True
         and (model.get("continuing_subword_prefix"), model.get("max_input_chars_per_word")) == ("##", 100)
     )
+
+
+def _is_alberts(parts: dict[str, Any], *, lower: bool, plain: bool) -> bool:
+    """Return whether transformers makes the same AlbertTokenizer anew, of its case and its accents."""
+    made = [{"type": "Replace", "pattern": {"String": quotes}, "content": '"'} for quotes in ("``", "''")]
+    made += [{"type": "NFKD"}, {"type": "StripAccents"}] if plain else []
+    made += [{"type": "Lowercase"}] if lower else []
+    steps = (parts["normalizer"] or {}).get("normalizers", [])
+    splits = [step["type"] for step in (parts["pre_tokenizer"] or {}).get("pretokenizers", [])]
+    return steps == made and splits == ["WhitespaceSplit", "Metaspace"]
 
 
 def _parts(tokenizer: Tokenizer) -> dict[str, Any]:

@@ -88,6 +88,13 @@ def test_it_is_scored_with_its_own_threshold_where_questions_are_given(make_bund
     }
 
 
+def test_a_value_that_the_precision_cannot_hold_is_refused_by_name():
+    tensors = {"small": torch.ones(2), "large": torch.tensor([1, 1e5]), "n": torch.tensor([1])}
+    assert stored(tensors, "fp32")["large"][1] == 1e5
+    with pytest.raises(OptionError, match="large: has a value that fp16 cannot hold"):
+        stored(tensors, "fp16")
+
+
 def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):
     with pytest.raises(OptionError, match=r"--weights must be one of fp16, int8-weights, got int8$"):
         CastOptions(make_bundle(), weights="int8")

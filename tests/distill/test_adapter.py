@@ -1,6 +1,7 @@
 """An adapter and its encoder make the trained model again, bit for bit; anything else is refused."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -52,7 +53,7 @@ def test_an_adapter_alone_is_no_model_and_the_message_names_the_command(adapter)
         open_bundle(adapter)
 
 
-@pytest.mark.parametrize("fault", ["another encoder", "no adapter", "changed", "exists"])
+@pytest.mark.parametrize("fault", ["another encoder", "no weights", "no adapter", "changed", "exists"])
 def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle, adapter, tmp_path, fault):
     encoder, source, out = "minilm-l6", adapter, tmp_path / "made"
     if fault == "another encoder":
@@ -61,6 +62,9 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle
         name = next(iter(tensors))
         tensors[name] += 1
         save_file(tensors, f"{encoder}/{WEIGHTS}", {"format": "pt"})
+    if fault == "no weights":
+        encoder = str(shutil.copytree(embedded_folder(), tmp_path / "encoder", copy_function=shutil.copyfile))
+        Path(encoder, WEIGHTS).rename(f"{encoder}/pytorch_model.bin")
     if fault == "no adapter":
         source = make_bundle()
     if fault == "changed":
@@ -69,6 +73,7 @@ def test_what_does_not_belong_together_is_refused_and_leaves_nothing(make_bundle
         out.mkdir()
     wanted = {
         "another encoder": r"--encoder .*minilm-l6, whose weights have the SHA-256 \w{64}",
+        "no weights": r"--encoder .*encoder has no model\.safetensors; pickle weights",
         "no adapter": r"--adapter .*distill\.finetune --lora-rank",
         "changed": r"adapter/adapter\.safetensors: changed since it was made",
         "exists": r"exists already",

@@ -215,7 +215,7 @@ def test_the_folder_of_checkpoints_is_refused_as_out(make_bundle, few, tmp_path,
     ("options", "message"),
     [
         ({"max_length": 513}, r"--max-length must be at most 512, the positions of the encoder, got 513"),
-        ({"max_length": 60}, "max_length must be at least 69"),
+        ({"max_length": 60}, "max_length must be at least 69, or max_question_length at most 55, got 60"),
         (
             {"head": "qermit-cnn", "max_question_length": 65},
             "--max-question-length must be at most 64, the longest that qermit-cnn reads, got 65",

@@ -146,7 +146,15 @@ function lines(text) {
   return tokens;
 }
 
+/** Throw Error, in words, where the browser offers no SHA-256: in pages that come neither over https nor from localhost. */
+export function checkSecure() {
+  if (!crypto.subtle) {
+    throw new Error("The page must come over https: else the browser offers no SHA-256 to check the model with.");
+  }
+}
+
 async function sha256(bytes) {
+  checkSecure();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   return [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

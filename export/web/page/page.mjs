@@ -4,6 +4,7 @@ import { showAnswer } from "./answer.mjs";
 import { bringIntoView, element } from "./elements.mjs";
 import { ModelShelf } from "./models.mjs";
 import { keepForOffline } from "./offline.mjs";
+import { checkSecure } from "./package.mjs";
 import { isPdf, pdfText } from "./pdf.mjs";
 import { SAMPLES } from "./samples.mjs";
 import { Session } from "./session.mjs";
@@ -313,9 +314,7 @@ function offerSamples() {
 
 /** What the page needs of the browser; throws Error, in words, if it is missing. */
 function checkBrowser() {
-  if (!isSecureContext) {
-    throw new Error("The page must come over https: else the browser offers no SHA-256 to check the model with.");
-  }
+  checkSecure();
   try {
     new DecompressionStream("deflate-raw");
   } catch {

@@ -8,6 +8,8 @@ const INLINE =
 const HIDDEN = "noscript, rp, rt, script, style, template, title"; // also there
 const HTML_NAME = /\.x?html?$/i;
 const HTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)/i;
+const BEFORE_HTML = /^\s*(<\?xml[^>]*>)?\s*(<!doctype[^>]*>)?/i;
+const XHTML = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN" "">'; // with it, browsers know &nbsp; and the like
 const XHTML_START = /^\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=/i;
 
 /** Decode the bytes of a text file (Uint8Array). Throws Error, in words, if they are not text. */
@@ -33,7 +35,8 @@ export function isHtml(name, text) {
 /** Return the body of a page: in XHTML, a tag such as <title/> is closed. What is called XHTML and is none is read as HTML. */
 function bodyOf(html) {
   const parser = new DOMParser();
-  const parsed = XHTML_START.test(html) ? parser.parseFromString(html, "application/xhtml+xml") : null;
+  const named = html.replace(BEFORE_HTML, `$1${XHTML}`);
+  const parsed = XHTML_START.test(html) ? parser.parseFromString(named, "application/xhtml+xml") : null;
   const isWhole = parsed?.body && !parsed.querySelector("parsererror"); // an error may stand before <head>, the body be cut there
   return (isWhole ? parsed : parser.parseFromString(html, "text/html")).body;
 }

@@ -16,7 +16,7 @@ from qa.data.augment.nouns import Noun, nouns, sentences
 from qa.data.convert.report import check_out, log_path, tsv
 from qa.data.datasets import resolve, source_reference
 from qa.data.metrics import normalize_answer
-from qa.data.squad import Example, grouped, read_squad, write_squad
+from qa.data.squad import Example, grouped, read_originals, write_squad
 
 LOG_SUFFIX = ".added.tsv"
 SHOWN = 80  # characters of a text without a title in the log
@@ -179,13 +179,13 @@ def augment(examples: list[Example], share: float, seed: int) -> list[Added]:
 def write_augmented(options: AugmentOptions) -> list[Added]:
     """Write the data with the added questions and their log, and print how many there are."""
     path = resolve(options.data, "train")
-    examples = read_squad(path)
+    examples = read_originals(path)
     added = augment(examples, options.share, options.seed)
     wanted = round(options.share * len(examples))
     if not added:
         raise SquadFormatError(
-            f"{path}: no question could be added of {wanted} wanted; are there answerable ones, and two "
-            "articles?"
+            f"{options.data}: no question could be added of {wanted} wanted; are there answerable ones, and "
+            "two articles?"
         )
     columns = ("id", "kind", "source", "old", "new", "question")
     rows = tsv(

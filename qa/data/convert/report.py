@@ -31,6 +31,8 @@ class Report:
     dropped: list[Dropped] = field(default_factory=list)
     repaired: Counter[str] = field(default_factory=Counter)
     """Counts of answers that were moved, by how their place was known."""
+    n_repeated: int = 0
+    """Number of rows that are one question with an earlier row."""
 
     def drop(self, file: Path, row: int | str, item: str, reason: str, detail: str = "") -> None:
         """Record a dropped item."""
@@ -55,6 +57,8 @@ class Report:
                 f"{n:8,}    {kind}"
                 for kind, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
             ]
+        if self.n_repeated:
+            lines.append(f"{self.n_repeated:8,}  rows repeat a question and its context, and are one with it")
         return "\n".join(lines)
 
 

@@ -131,6 +131,7 @@ def _merged(placed: list[tuple[_Asked, Example]], file: Path, report: Report) ->
                 report.drop(file, one.record.place, one.id, DISAGREE)
             continue
         report.converted[asked.kind] += 1
+        report.n_repeated += len(same) - 1
         answers = dict.fromkeys(answer for _, other in same for answer in other.answers)
         merged.append(replace(example, answers=tuple(answers)))
     return merged

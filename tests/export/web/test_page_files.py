@@ -34,7 +34,7 @@ HTML_FILES = {
     ),
     "closed.xhtml": (
         "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><title/><script src='x'/></head>"
-        "<body><p>Keys are<br/>at the desk.</p><noscript>x</noscript></body></html>",
+        "<body><p>Keys are<br/>at&nbsp;the desk.</p><noscript>x</noscript></body></html>",
         ["Keys are", "at the desk."],
     ),
     "ruby.html": (

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import sysconfig
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -36,10 +37,12 @@ from qa.bundles.bundle import open_bundle
 from qa.bundles.hf_import import CheckpointOptions, import_model
 from qa.bundles.next_export import export_format
 from qa.data.convert.rows import RowsOptions, convert_rows
+from qa.data.datasets import resolve
 from qa.data.origins import MINILM
 from qa.data.sample import SampleOptions, write_sample
 from qa.data.squad import read_squad
 from qa.models.model import QAModel
+from qa.split import SplitOptions, split
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -115,6 +118,12 @@ TFLITE = "export tflite"
 STAGES = {
     "sample to score": ("evaluate", write_sample, lambda m, d, f: SampleOptions(f / "s.json", 2)),
     "sample to train": ("fit", write_sample, lambda m, d, f: SampleOptions(f / "s.json", 2, split="train")),
+    "sample with unlabelled": (
+        "distill",
+        write_sample,
+        lambda m, d, f: SampleOptions(f / "s.json", 2, split="train", add=(str(unlabelled(f)),)),
+    ),
+    "split": ("qat", split, lambda m, d, f: SplitOptions(file="everyday", out=f / "parts")),
     "convert": ("fit", convert_rows, lambda m, d, f: RowsOptions(str(rows(f)), f / "mine.json")),
     "finetune": (
         "distill",
@@ -146,6 +155,12 @@ STAGES = {
 
 def roberta(folder):
     return str(write_checkpoint(folder / "hf", "roberta"))
+
+
+def unlabelled(folder):
+    (example,) = read_squad(resolve("everyday", "train"))[:1]
+    without = replace(example, answers=(), is_impossible=False, unlabelled=True)
+    return write_examples(folder / "unlabelled.json", [without])
 
 
 def rows(folder):

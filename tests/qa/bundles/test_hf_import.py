@@ -26,7 +26,7 @@ from export.tflite.exporter import TFLiteExporter
 from qa.base.commands import run_command
 from qa.base.errors import BundleError, DownloadError, OptionError
 from qa.bundles import hf_import as checkpoints
-from qa.bundles.bundle import new_bundle
+from qa.bundles.bundle import new_bundle, open_bundle
 from qa.bundles.hf_import import open_model, output_beside
 from qa.evaluate import EvaluateOptions, evaluate
 from qa.models.model import QAModel
@@ -180,6 +180,8 @@ def test_a_folder_of_checkpoints_and_one_without_its_config_say_what_to_give(tmp
     folder = write_checkpoint(tmp_path / "run" / "checkpoint-500", "bert")
     with pytest.raises(BundleError, match=r"run: no .* give one of the models in it: checkpoint-500$"):
         open_model(tmp_path / "run")
+    with pytest.raises(BundleError, match=r"checkpoint-500: no .* qa\.bundles\.hf_import makes one"):
+        open_bundle(folder)
     (folder / "config.json").unlink()
     with pytest.raises(BundleError, match=r"checkpoint-500: no .*, or a checkpoint with its config\.json$"):
         open_model(folder)

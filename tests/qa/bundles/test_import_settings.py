@@ -143,13 +143,26 @@ def with_digits(folder):
     tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast", model_input_names=list(INPUTS))(folder)
 
 
-@pytest.mark.parametrize(("family", "change"), [("albert", cased_pieces), ("bert", with_digits)])
+def composed_pieces(folder):
+    """An ALBERT's vocabulary with other steps: ½ is 1⁄2, and ﬁ two letters."""
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer_settings(tokenizer_class="PreTrainedTokenizerFast", model_input_names=list(INPUTS))(folder)
+
+
+@pytest.mark.parametrize(
+    ("family", "change"), [("albert", cased_pieces), ("albert", composed_pieces), ("bert", with_digits)]
+)
 def test_transformers_makes_the_same_tokenizer_of_a_bundle(tmp_path, family, change):
     folder = write_checkpoint(tmp_path / "checkpoint", family)
     change(folder)
     bundle = imported(folder)
-    ours, theirs = (AutoTokenizer.from_pretrained(path)(QUESTION, PASSAGE) for path in (bundle.path, folder))
+    tokenizers = [AutoTokenizer.from_pretrained(path) for path in (bundle.path, folder)]
+    ours, theirs = (tokenizer(QUESTION, f"{PASSAGE}  ½ ﬁne") for tokenizer in tokenizers)
     assert ours["input_ids"] == theirs["input_ids"]
+    assert ours["token_type_ids"] == theirs["token_type_ids"]
 
 
 def test_an_unknown_token_that_is_padding_too_is_refused_where_positions_depend_on_it(tmp_path):
@@ -284,6 +297,11 @@ def renamed_head(folder):
     renamed(lambda name: name.replace("qa_outputs", "span_head"))(folder)
 
 
+def not_a_number(folder):
+    wrong = "bert.encoder.layer.1.output.dense.bias"
+    change_weights(folder, lambda name, tensor: {name: tensor * (float("nan") if name == wrong else 1)})
+
+
 def lost_class(folder):
     (folder / "vocab.txt").write_text("\n".join(read_json(folder / "tokenizer.json")["model"]["vocab"]))
     (folder / "tokenizer.json").unlink()
@@ -323,6 +341,7 @@ REFUSED = {
     "another width": (config(hidden_size=128), r"has the shape \[.*by config\.json it is \["),
     "no head": (without("qa_outputs"), r"no question-answering head \(qa_outputs\).*finetune --model"),
     "a head of another name": (renamed_head, r"if span_head\.weight is its head.*qa_outputs"),
+    "not a number": (not_a_number, "dense.bias has a value that is not a finite"),
     "three labels": (three_labels, "its head has 3 labels; extractive question answering has 2"),
     "a weight less": (without("layer.1.output.dense.bias"), NO_BIAS),
     "another wrapper": (unknown_wrapper, r"net\.qa_outputs\.weight: rename .* net\. in front"),

@@ -141,12 +141,19 @@ def test_swap_avoids_its_own_article_and_passages_with_the_answer():
     assert swap(example("Who built the chapel?", "monks"), passages[:2], random.Random(0)) is None
 
 
-def test_what_is_added_keeps_its_category_and_is_made_of_the_source_of_a_copy():
-    copy = replace(example("Who built the chapel?", "monks"), category="buildings", copy_of="q0")
-    swapped = swap(copy, [("River", RIVER)], random.Random(0))
-    with_other_noun = replace_noun(copy, nouns(CASTLE), random.Random(0))
-    for added in (swapped, with_other_noun):
-        assert (added.example.category, added.example.copy_of) == ("buildings", "q0")
+def test_what_is_added_keeps_its_category():
+    source = replace(example("Who built the chapel?", "monks"), category="buildings")
+    swapped = swap(source, [("River", RIVER)], random.Random(0))
+    with_other_noun = replace_noun(source, nouns(CASTLE), random.Random(0))
+    assert [added.example.category for added in (swapped, with_other_noun)] == ["buildings"] * 2
+
+
+def test_copies_are_not_added_to(tmp_path):
+    """A changed copy would be held out apart from what it was copied from."""
+    source = example("Who built the chapel?", "monks")
+    path = write_examples(tmp_path / "in.json", [source, replace(source, id="c", copy_of=source.id)])
+    with pytest.raises(SquadFormatError, match=r"in\.json: 1 questions are copies .*: c;"):
+        run(tmp_path, "out.json", data=str(path), share=1.0)
 
 
 def test_answers_are_compared_as_whole_words():

@@ -106,10 +106,11 @@ def test_answers_and_their_starts(tmp_path, fields, answers):
 
 
 def test_rows_without_an_id_that_repeat_a_question_are_one_of_several_answers(tmp_path):
-    found, dropped, _ = converted(
+    found, dropped, report = converted(
         tmp_path / "a.jsonl", *({"answer": a} for a in ("nine metres", "Two", "Two"))
     )
     assert (list(found.values()), dropped) == ([(*HEIGHT, Answer("Two", 30))], {})
+    assert "       2  rows repeat a question" in report.table(tmp_path)
     found, dropped, _ = converted(tmp_path / "a.jsonl", *({"answer": a} for a in ("nine metres", "")))
     assert found == {}
     assert ["disagree" in reason for reason in dropped.values()] == [True, True]

@@ -56,6 +56,16 @@ def test_copies_are_not_sampled_without_their_originals(tmp_path):
         write_sample(SampleOptions(tmp_path / "few.json", 2, str(data)))
 
 
+def test_questions_without_a_label_are_no_development_data(tmp_path):
+    examples = read_squad(resolve(EVERYDAY, "train"))[:2]
+    unlabelled = replace(examples[0], id="u", answers=(), is_impossible=False, unlabelled=True)
+    data = str(write_examples(tmp_path / "unlabelled.json", [*examples, unlabelled]))
+    with pytest.raises(SquadFormatError, match=r"unlabelled\.json: 1 questions are unlabelled: u;"):
+        write_sample(SampleOptions(tmp_path / "dev.json", 2, add=(data,)))
+    write_sample(SampleOptions(tmp_path / "train.json", 2, split="train", add=(data,)))
+    assert len(read_squad(tmp_path / "train.json", unlabelled=True)) == 5
+
+
 def test_all_questions_of_other_files_follow(tmp_path, capsys):
     mixed = tmp_path / "mixed.json"
     write_sample(SampleOptions(mixed, 60, split="train", add=(EVERYDAY,)))

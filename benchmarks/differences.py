@@ -7,6 +7,7 @@ Scores of a GPU count only where the file has none of a CPU for these questions.
 Models whose names differ only in -seed0, -seed1 are one line: the mean over their seeds.
 """
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from benchmarks.show.footnotes import overlap_footnotes
 from benchmarks.show.tables import as_text
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
-from qa.base.errors import OptionError
+from qa.base.errors import OptionError, first_few
 from qa.base.files import file_sha256
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, articles_of
@@ -63,6 +64,12 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
         why = f"has no answers to {data} beside it; run benchmarks/compare.py with --data {data}"
         raise OptionError(f"{rows}: {'; '.join(faults) or why}")
     scores = {entry.model: entry.accuracy for entry in kept.f1 if entry.accuracy is not None}
+    others = [
+        r.model for r in newest.values() if r.data and r.data.sha256 == sha256 and r.model not in scores
+    ]
+    if others:
+        why = "their answers are not kept; run benchmarks/compare.py again"
+        print(f"{rows}: left out are {first_few(others)}: {why}", file=sys.stderr)
     return list(kept.examples), {entry.model: f1 for entry, f1 in kept.f1.items()}, scores
 
 

@@ -16,6 +16,7 @@ from tyro.conf import Positional
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.files import check_new_folder
+from qa.base.shipped import STUDENT, shipped
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class FitOptions:
         check_option(0 < self.epochs < math.inf, "--epochs", self.epochs, "above 0 and finite")
         check_option(0 < self.learning_rate < 1, "--learning-rate", self.learning_rate, "in (0, 1)")
         check_new_folder(self.out, "--out")
+        if self.model is None:
+            shipped(STUDENT, "--model")
 
 
 if __name__ == "__main__":

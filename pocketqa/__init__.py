@@ -20,13 +20,14 @@ from qa.base.errors import PocketQAError
 
 if TYPE_CHECKING:
     from qa.reader import Answer, Reader
+    from qa.text.settings import Mode
 
     __version__: str
 else:
 
     def __getattr__(name: str) -> object:
         """Import what takes long when it is used, so that importing pocketqa loads nothing."""
-        if name in ("Answer", "Reader"):
+        if name in ("Answer", "Mode", "Reader"):
             import qa.reader
 
             return getattr(qa.reader, name)
@@ -37,4 +38,4 @@ else:
         raise AttributeError(f"module 'pocketqa' has no attribute {name!r}")
 
 
-__all__ = ["Answer", "PocketQAError", "Reader", "__version__", "load"]
+__all__ = ["Answer", "Mode", "PocketQAError", "Reader", "__version__", "load"]

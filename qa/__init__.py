@@ -36,9 +36,8 @@ def load(
     from qa.base.cli import check_option, one_line
     from qa.base.errors import BundleError
     from qa.base.shipped import ASKED, shipped
-    from qa.bundles.hf_import import open_model  # here, so that importing qa loads nothing
-    from qa.reader import Reader
-    from qa.runtime.package import open_packaged
+    from qa.reader import Reader  # here, so that importing qa loads nothing
+    from qa.runtime.package import open_file_or_model
 
     name_or_path = shipped(ASKED, "name_or_path") if name_or_path is None else name_or_path
     check_option(
@@ -49,7 +48,7 @@ def load(
     )
     path = Path(name_or_path)
     try:
-        bundle = open_packaged(path) if path.suffix == ".tflite" and path.is_file() else open_model(path)
+        bundle = open_file_or_model(path)
     except OSError as error:  # of a file that may not be read, or a name too long for one
         raise BundleError(one_line(error)) from None
     return Reader(bundle, threads, isolated=isolated, mode=mode, null_threshold=null_threshold)

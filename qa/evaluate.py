@@ -23,8 +23,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.hf_import import open_model
-from qa.bundles.overlap import overlap_line
+from qa.bundles.overlap import overlap_line, tuned_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
@@ -34,6 +33,7 @@ from qa.evaluation.calibration import calibration_scores
 from qa.evaluation.coverage import coverage
 from qa.evaluation.errors import SUFFIXES, Result, write_errors, wrong_answers
 from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
+from qa.runtime.package import open_file_or_model
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
 from qa.text.long_answers import long_answers
@@ -49,7 +49,7 @@ class EvaluateOptions:
     """File of questions (SQuAD JSON, JSON lines, CSV, TSV or Parquet), or the dev part of embedded, everyday,
     squad or squad_v2."""
     model: Path | None = None
-    """Bundle to evaluate, or a transformers checkpoint (folder or hub name)."""
+    """Bundle or phone's .tflite file to evaluate, or a transformers checkpoint (folder or hub name)."""
     predictions: Path | None = None
     """Prediction file to score instead: {question id: answer}."""
     out: Path | None = None
@@ -117,7 +117,7 @@ def evaluate_model(
 ) -> tuple[dict[str, Any], dict[str, str], list[Result]]:
     """Score the model. Returns scores, answers by question id, and the results."""
     assert options.model is not None  # checked by __post_init__
-    bundle = open_model(options.model)
+    bundle = open_file_or_model(options.model)
     settings = bundle.settings.deciding(options.mode, options.null_threshold)
     if line := long_answers(examples, bundle.tokenizer, settings):
         print(f"{data}: {line}", file=sys.stderr)
@@ -131,6 +131,8 @@ def evaluate_model(
         result["mode"] = options.mode
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
+        if line := tuned_line(bundle.manifest.tuning, file_sha256(data)):
+            print(line, file=sys.stderr)
     result["train_overlap"] = train_overlap(bundle.path, bundle.manifest, file_sha256(data), examples)
     results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]
     return result, answer_texts(examples, predictions, threshold), results

@@ -96,7 +96,7 @@ class Reader:
         self.bundle = bundle
         self.threads = threads or 1  # waiting threads cost more than they bring in one window
         self._computing = threading.Lock()
-        self.settings = bundle.settings.deciding(mode or DEFAULT_MODE, null_threshold)
+        self.settings = bundle.settings.deciding(DEFAULT_MODE if mode is None else mode, null_threshold)
         self.runtime: Runtime = (
             IsolatedRuntime(bundle, self.threads) if isolated else load_runtime(bundle, self.threads)
         )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+os.environ.pop("XDG_CACHE_HOME", None)  # tests that need a cache of their own set HOME
 os.environ["HF_HUB_OFFLINE"] = "1"  # before its client is imported: no test asks the network
 # Before torch is imported: threads of tiny models only wait for each other, eight times as long.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -23,7 +23,7 @@ from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.overlap import overlap_line
+from qa.bundles.overlap import overlap_line, tuned_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, articles_of, read_predictions
@@ -58,6 +58,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
         setattr(model.accuracy, key, value)
     # What toolchains and other precisions made of a bundle was trained on the same.
     if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
+        note(f"{model.name}: {line}")
+    if line := tuned_line(model.bundle.manifest.tuning, run.data.sha256):
         note(f"{model.name}: {line}")
     answers_always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
     if answers_always and not model.metadata.get("toolchain"):

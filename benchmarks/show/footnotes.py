@@ -98,7 +98,9 @@ def _scores(group: Group, view: str) -> Iterator[str]:
             yield f"no baseline, so neither scores retained nor speed-up; {how}"
     elif view in ("summary", "accuracy", *ONE_LENGTH):
         others = f"; {UNKNOWN} where compared with another model" if group.compared_with_others else ""
-        yield f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
+        retained = f"retained: EM or F1 divided by that of {group.baseline_name}{others}"
+        unknown = f"nothing is retained: {group.baseline_name} was not scored, or its F1 is 0"
+        yield retained if any(e.retained is not None for e in group.entries) else unknown
     everyday = [r for e in group.entries if view == BRIEF and (r := e.on_everyday_text)]
     if everyday:
         yield f"{EVERYDAY_F1}: on {everyday[0].data.name}, {plural(everyday[0].n, 'question')}"

@@ -260,8 +260,8 @@ class Group:
     @property
     def compared_with_others(self) -> list[Entry]:
         """The entries whose F1 retained is relative to another baseline than the group's."""
-        compared = [e for e in self.entries if e.accuracy and e.accuracy.baseline_sha256]
-        return [e for e in compared if e.retained is None]
+        own = self.baseline.baseline_sha256 if self.baseline is not None else None
+        return [e for e in self.entries if e.accuracy and e.accuracy.baseline_sha256 not in (None, own)]
 
     def baseline_times(self, row: Latency | None) -> Latency | None:
         """Return the baseline's times in the same run at the setting of `row`."""

@@ -78,7 +78,9 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     kept = f"{best.mean_retained:.1%}"
     kept_exact = number(best.exact_retained, ".1f", 100, "%")
     smaller, than = f"{reference_size / size:.1f} times smaller", "than"
-    if size > reference_size:
+    if smaller == "1.0 times smaller":
+        smaller, than = "as large", "as"
+    elif size > reference_size:
         smaller, than = f"{size / reference_size:.1f} times as large", "as"
     claims = [smaller]
     cards = [
@@ -140,12 +142,18 @@ def which_to_ship(group: Group) -> str:
     if not allowed:
         nearest, f1 = max(exports, key=lambda scored: scored[1])
         return f"none: {nearest.model} comes nearest, {base.f1 - f1:.2f} points of F1 below. The rule: {rule}"
-    entry, f1 = min(allowed, key=lambda scored: scored[0].newest.size_bytes or 0)
+    entry, f1 = min(allowed, key=lambda scored: (_megabytes(scored[0]), -scored[1]))
+    if sum(_megabytes(other) == _megabytes(entry) for other, _ in allowed) > 1:
+        rule += ", and of those of this size the one with the highest F1"
     row = entry.shortest
     time = f", {number(row.latency_ms_mean, '.1f')} ms {words_of(row.lengths)}" if row is not None else ""
     difference = f"{abs(f1 - base.f1):.2f} points {'below' if f1 < base.f1 else 'above'} {base.model}"
-    size = f"{(entry.newest.size_bytes or 0) / 1e6:.1f} MB"
-    return f"{entry.model}: {size}{time}, F1 {f1:.2f} ({difference}). The rule: {rule}"
+    return f"{entry.model}: {_megabytes(entry)} MB{time}, F1 {f1:.2f} ({difference}). The rule: {rule}"
+
+
+def _megabytes(entry: Entry) -> float:
+    """Return the size of a model's file in MB, as tables show it."""
+    return round((entry.newest.size_bytes or 0) / 1e6, 1)
 
 
 def few_questions(group: Group) -> str:

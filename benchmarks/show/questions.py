@@ -46,7 +46,8 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
         wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
         if data == EMBEDDED:
             return None, [f"no single questions without their data file; give it: --data {wanted}"]
-        but = f"has SHA-256 {sha256[:16]}…, but the rows were measured on {wanted}; give that file"
+        of_what = "" if path == Path(data) else " of its converted form"
+        but = f"has SHA-256 {sha256[:16]}…{of_what}, but the rows were measured on {wanted}; give that file"
         raise OptionError(f"--data {data}: {but}")
     kept = Kept(read_squad(path))
     faults = []

@@ -49,7 +49,9 @@ class Page:
 
     def where(self, group: Group) -> str:
         """Return the group's name for a heading, if there are several groups."""
-        return f" on {group.target} ({group.data or group.machine})" if len(self.groups) > 1 else ""
+        places = [(each.target, each.data) for each in self.groups]
+        on = f", {group.machine}" if group.data and places.count((group.target, group.data)) > 1 else ""
+        return f" on {group.target} ({group.data or group.machine}{on})" if len(self.groups) > 1 else ""
 
     @cached_property
     def best(self) -> tuple[Entry | None, str]:

@@ -54,7 +54,10 @@ def errors_on_one_line() -> Iterator[None]:
     except (PocketQAError, OSError, ModuleNotFoundError) as error:
         line = one_line(error)
         if isinstance(error, ModuleNotFoundError):
-            line = _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[all]'"
+            extra = "bench" if error.name == "matplotlib" else "export"
+            line = (
+                _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[{extra}]'"
+            )
         print(f"error: {line}", file=sys.stderr)
         sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt as stop:

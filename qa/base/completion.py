@@ -40,4 +40,6 @@ def parser() -> ArgumentParser:
 
 def print_completion(options: CompletionOptions) -> None:
     """Print the script."""
-    print(shtab.complete(parser(), options.shell))
+    script = shtab.complete(parser(), options.shell)
+    # Without "default", bash completes no file where a text is wanted, such as the files of `ask`.
+    print(script.replace("complete -o bashdefault", "complete -o bashdefault -o default"))

@@ -124,9 +124,8 @@ def opened_in_cache(cached: Path, make: Callable[[], Bundle]) -> Bundle:
         if cached.exists():
             return open_bundle(cached)  # another thread or process was faster
         if isinstance(error, OSError):
-            raise OptionError(
-                f"{cached}: cannot be written ({one_line(error)}); set HOME to a folder that can be"
-            ) from None
+            why = f"cannot be written ({one_line(error)})"
+            raise OptionError(f"{cached}: {why}; set XDG_CACHE_HOME to a folder that can be") from None
         raise
 
 

@@ -1,5 +1,7 @@
 """Train-test overlap in words: the share of questions about passages that a model was trained on."""
 
+from qa.bundles.manifest import Tuning
+
 NOTABLE_SHARE = 0.01
 
 
@@ -9,6 +11,13 @@ def is_notable(share: float | None) -> bool:
     A single passage may be a word that both have, or one of a million hashes that is equal by chance.
     """
     return (share or 0) >= NOTABLE_SHARE
+
+
+def tuned_line(tuning: Tuning | None, data_sha256: str) -> str:
+    """Say that a model's thresholds were tuned on the file of its scores; empty otherwise."""
+    if tuning is None or data_sha256 not in {file.sha256 for file in tuning.files}:
+        return ""
+    return "its thresholds are tuned on these questions, so its scores are too high"
 
 
 def overlap_line(share: float | None) -> str:

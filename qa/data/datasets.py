@@ -2,6 +2,7 @@
 
 import hashlib
 import http.client
+import os
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -60,9 +61,10 @@ PARTS = ("train", "dev")
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloads. OptionError for a user without a home folder."""
+    """Return the folder of downloads, by the XDG standard. OptionError for a user without a home folder."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
-        return Path.home() / ".cache" / "pocketqa"
+        return (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
     except RuntimeError:
         raise OptionError("no home folder to keep downloads in; set HOME") from None
 

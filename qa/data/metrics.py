@@ -7,6 +7,7 @@ prediction counts 0, as in the 1.1 script; the 2.0 script fails. A question with
 unanswerable even if it lists answers; the script reads only the list.
 """
 
+import math
 import re
 import string
 from collections import Counter
@@ -94,10 +95,11 @@ def best_f1_threshold(
     """Return (best F1 in percent, its threshold on null score - best answer's score).
 
     `answers` are the best non-empty answers. A question is left unanswered when its difference exceeds the
-    threshold. Questions are swept from surely answerable to surely not, as in the official script.
+    threshold. Questions are swept from surely answerable to surely not, as in the official script. Where it
+    is best never to answer, the threshold is below all differences. The script has 0 there, which may answer.
     """
     current = best = float(sum(not has_answer(e) for e in examples))
-    threshold = 0.0
+    threshold = min(0.0, math.nextafter(min(null_differences[e.id] for e in examples), -math.inf))
     for example in sorted(examples, key=lambda e: null_differences[e.id]):
         current += gain_of_answering(example, answers[example.id])
         if current > best:

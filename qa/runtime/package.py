@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from qa.base.errors import BundleError, first_line
 from qa.base.files import file_sha256
 from qa.bundles.bundle import MANIFEST, PROBE, SETTINGS, Bundle, new_bundle, open_bundle, read_manifest
-from qa.bundles.hf_import import opened_in_cache
+from qa.bundles.hf_import import open_model, opened_in_cache
 from qa.bundles.manifest import StageRecord
 from qa.data.datasets import cache_folder
 from qa.formats import package
@@ -74,6 +74,12 @@ def open_packaged(path: Path) -> Bundle:
     packaged = read_package(path)
     cached = cache_folder() / "packages" / f"{CACHE_VERSION}-{file_sha256(path)[:16]}" / _folder_name(path)
     return opened_in_cache(cached, lambda: _unpack(path, packaged, cached))
+
+
+def open_file_or_model(path: Path) -> Bundle:
+    """Open a phone's .tflite file, a bundle or a transformers checkpoint, as the functions for each do."""
+    is_file = path.suffix.lower() == ".tflite" and path.is_file()
+    return open_packaged(path) if is_file else open_model(path)
 
 
 def _folder_name(path: Path) -> str:

@@ -68,7 +68,7 @@ class QASettings:
             check_option(getattr(self, name) >= 1, f"{name}", getattr(self, name), "at least 1")
         for name in ("null_threshold", "strict_threshold"):
             value = getattr(self, name)
-            check_option(value is None or _is_number(value), name, value, "a finite number or null")
+            check_option(value is None or _is_number(value), name, repr(value), "a finite number or None")
         room = self.max_length - 5  # without [CLS], two or three separators and one token of context
         wanted = f"at least {self.max_question_length + 5}, or max_question_length at most {room}"
         check_option(self.max_question_length <= room, "max_length", self.max_length, wanted)

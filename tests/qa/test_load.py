@@ -114,7 +114,7 @@ def test_a_threshold_of_ones_own_stands_for_the_models(bundle, examples):
     differences = sorted(differences_of(load(bundle.path, threads=1).read(pairs)))
     model = load(bundle.path, threads=1, null_threshold=differences[9])
     assert sum(answer.start is not None for answer in model.answer_all(pairs)) == pytest.approx(10, abs=1)
-    with pytest.raises(OptionError, match="null_threshold must be a finite number or null, got nan"):
+    with pytest.raises(OptionError, match="null_threshold must be a finite number or None, got nan"):
         load(bundle.path, null_threshold=float("nan"))
 
 
@@ -269,6 +269,8 @@ def test_a_mode_says_when_to_decline(make_bundle, examples):
         assert (same.text, same.probability) == (given.text, given.probability)
     with pytest.raises(OptionError, match="--mode strict cannot be combined with --null-threshold"):
         Reader(bundle, 1, mode="strict", null_threshold=1.0)
+    with pytest.raises(OptionError, match="mode must be one of"):
+        Reader(bundle, 1, mode="")
 
 
 def test_a_name_too_long_for_a_file_is_said():

@@ -110,6 +110,24 @@ def test_the_overlap_of_data_and_training_is_said_and_recorded(
     assert "tuned§" in captured.out
 
 
+def test_scores_on_the_questions_of_the_thresholds_are_said_to_be_too_high(
+    teacher, scored, data, tmp_path, capsys
+):
+    counts = {"n_questions": 2, "n_unanswerable": 0, "n_articles": 1, "resampled": "questions"}
+    files = {"data": {"name": "q.json", "sha256": file_sha256(data)}, "null_threshold_interval": (0.0, 1.0)}
+    scored(rebundle(teacher, tmp_path / "run" / "tuned", tuning=counts | files), teacher)
+    said = [line for line in capsys.readouterr().err.splitlines() if "tuned on these questions" in line]
+    assert said == ["tuned: its thresholds are tuned on these questions, so its scores are too high"]
+
+
+def test_results_of_a_table_have_its_own_name(teacher, scored, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    table = tmp_path / "mine.csv"
+    table.write_text("question,context,answer\nWho?,Ada wrote it.,Ada\nWhen?,It rained on Monday.,Monday\n")
+    (row,) = scored(teacher, data=table)
+    assert (row.data.name, row.n) == ("mine.csv", 2)
+
+
 def test_where_all_questions_have_an_answer_every_model_answers_always(
     tiny_export, make_bundle, scored, data, tmp_path, capsys
 ):

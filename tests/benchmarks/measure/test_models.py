@@ -1,5 +1,7 @@
 """Finding the models to compare, their names, and which of them is the baseline."""
 
+import shutil
+
 import pytest
 from comparisons import rebundle
 
@@ -37,6 +39,12 @@ def test_of_two_teachers_the_first_is_the_baseline(teacher, make_bundle, tmp_pat
     assert baseline(teacher, other, teacher) == teacher, "one that is named twice keeps its place"
     assert choose_baseline(find_models([teacher], [other]), None).bundle.path == other
     assert choose_baseline(find_models([teacher, other], [other]), None).bundle.path == teacher
+
+
+def test_the_same_model_under_two_names_is_named_once(teacher, tmp_path, capsys):
+    copy = shutil.copytree(teacher, tmp_path / "copy")
+    assert [model.bundle.path for model in find_models([teacher, copy, teacher])] == [teacher]
+    assert capsys.readouterr().err == f"{copy}: is the same model as {teacher}, and left out\n"
 
 
 def test_a_teacher_stored_in_fewer_bytes_is_no_second_baseline(teacher, tmp_path):

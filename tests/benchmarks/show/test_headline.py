@@ -74,6 +74,17 @@ def test_no_file_is_to_ship_where_all_exports_lose_more_than_a_point():
     assert which_to_ship(collect(results)[0]).startswith("poor-onnx: ")
 
 
+def test_of_files_of_one_size_in_the_table_the_better_is_to_ship():
+    """A byte more, as a tuned copy has, decides nothing."""
+    sizes = [scored("a-onnx", 79.5, size_bytes=11_580_763, **EXPORT)]
+    sizes.append(scored("b-onnx", 80.5, size_bytes=11_580_764, **EXPORT))
+    ship = which_to_ship(collect([scored(), *sizes])[0])
+    assert ship.startswith("b-onnx: 11.6 MB")
+    assert ship.endswith("and of those of this size the one with the highest F1")
+    sizes.append(scored("c-onnx", 79.2, size_bytes=11_400_000, **EXPORT))
+    assert which_to_ship(collect([scored(), *sizes])[0]).startswith("c-onnx: 11.4 MB")
+
+
 def test_scores_with_and_without_an_answer_stand_in_the_table_where_the_data_have_both(flagship):
     table = Page([flagship]).models
     at = table.headings.index("F1")

@@ -118,6 +118,8 @@ def test_without_a_baseline_nothing_is_retained_and_the_table_says_so():
     assert shown(other, "model", "F1 retained") == [("teacher", "100.0%"), ("s", UNKNOWN), ("u", "97.5%")]
     assert shown(other, "EM retained") == ["100.0%", UNKNOWN, "100.0%"]
     assert "– where compared with another model" in footnotes(other)
+    without = [scored(f1=0.0, f1_retained=None), scored("s", 78.0, f1_retained=None)]
+    assert "nothing is retained: teacher was not scored, or its F1 is 0" in footnotes(without)
 
 
 def test_a_failed_model_is_listed_with_its_error_and_without_older_figures():

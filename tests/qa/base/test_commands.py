@@ -194,7 +194,7 @@ def test_a_package_that_is_not_installed_is_named(monkeypatch, capsys):
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
-    assert capsys.readouterr().err == "error: msgspec is not installed; pip install 'pocketqa[all]'\n"
+    assert capsys.readouterr().err == "error: msgspec is not installed; pip install 'pocketqa[export]'\n"
 
 
 def test_a_package_that_a_command_imports_late_is_named_too(make_bundle, monkeypatch, capsys, tmp_path):
@@ -229,6 +229,10 @@ def test_bash_completes_commands_and_their_flags(completion, words, offered):
     complete += '_shtab_pocketqa; printf "%s\\n" "${COMPREPLY[@]}"'
     found = subprocess.run(["bash", "-c", complete], capture_output=True, text=True, check=True).stdout
     assert sorted(found.split()) == sorted(offered)
+
+
+def test_bash_completes_files_where_a_text_is_wanted(completion):
+    assert "complete -o bashdefault -o default -F _shtab_pocketqa pocketqa" in completion.read_text()
 
 
 # A folder without __init__.py, which an editable install does not come before.

@@ -57,3 +57,12 @@ def test_threshold_sweep_finds_the_best_cut():
     differences = {"a": -3.0, "b": 5.0, "c": -1.0, "d": 2.0}
     # answering only "a" is right for a, c and d: 3 of 4
     assert best_f1_threshold(examples, answers, differences) == (75.0, -3.0)
+
+
+@pytest.mark.parametrize("lowest", [-3.0, 1.0])
+def test_where_no_answer_helps_the_best_threshold_declines_all(lowest):
+    examples = [example("a", "x"), example("b")]
+    differences = {"a": lowest, "b": lowest + 1}
+    best, threshold = best_f1_threshold(examples, {"a": "wrong", "b": "z"}, differences)
+    assert (best, threshold <= 0) == (50.0, True)
+    assert all(difference > threshold for difference in differences.values())

@@ -10,6 +10,7 @@ from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.shipped import ASKED, FOLDER
 from qa.bundles.bundle import open_bundle
+from qa.evaluate import EvaluateOptions, evaluate
 from qa.runtime.package import open_packaged
 
 FILE = FOLDER / ASKED / "model.tflite"
@@ -38,10 +39,20 @@ def test_the_file_alone_answers_as_its_bundle(lone, tmp_path, capsys):
     assert [path.stat().st_ino for path in (tmp_path / "home").rglob("manifest.json")] == before != []
 
 
-def test_without_a_folder_to_unpack_it_in_the_way_out_is_said(lone, monkeypatch):
+def test_without_a_folder_to_unpack_it_in_the_way_out_is_said(lone, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/proc/nobody")
-    with pytest.raises(OptionError, match=r"^/proc/nobody/.*; set HOME to a folder"):
+    with pytest.raises(OptionError, match=r"^/proc/nobody/.*; set XDG_CACHE_HOME to a folder"):
         load(lone)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert load(lone).bundle.path.is_relative_to(tmp_path / "cache" / "pocketqa")
+
+
+def test_the_file_alone_is_scored_as_its_bundle(lone, small_squad_v2, monkeypatch):
+    upper = lone.rename(lone.with_suffix(".TFLITE"))
+    alone, whole = (
+        evaluate(EvaluateOptions(data=str(small_squad_v2), model=path)) for path in (upper, FILE.parent)
+    )
+    assert (alone["f1"], alone["null_threshold"]) == (whole["f1"], whole["null_threshold"])
 
 
 @pytest.mark.parametrize("stem", ["..", "\u6a21" * 78])

@@ -20,7 +20,7 @@ def test_settings_are_read_as_they_were_written(settings, tmp_path):
 
 @pytest.mark.parametrize("threshold", [float("nan"), float("inf"), True, "-2"])
 def test_a_threshold_that_is_no_number_is_refused(threshold):
-    with pytest.raises(OptionError, match="null_threshold must be a finite number or null"):
+    with pytest.raises(OptionError, match="null_threshold must be a finite number or None"):
         QASettings(null_threshold=threshold)
 
 

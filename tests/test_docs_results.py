@@ -102,6 +102,7 @@ TABLES = [
     ("docs/results/thesis.md", "football-as-is", {"view": "accuracy", "name": "football"}),
     ("docs/results/heads.md", "heads-squad2", {"view": "accuracy", "name": "squad2"}),
     ("docs/results/heads.md", "heads-base", {"view": "accuracy", "name": "base"}),
+    ("docs/results/heads.md", "heads-base-16000", {"view": "accuracy", "name": "base-16000"}),
     ("docs/results/ablations.md", "ablations", {"view": "accuracy"}),
     ("docs/results/ablations.md", LEARNING, {"view": "accuracy", "name": "everyday", "data": EVERYDAY}),
     ("docs/results/ablations.md", LEARNING, {"view": "accuracy", "name": "squad", "data": "dev.json"}),

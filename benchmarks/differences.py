@@ -64,12 +64,12 @@ def read_f1(rows: Path, data: str) -> tuple[list[Example], dict[str, np.ndarray]
         why = f"has no answers to {data} beside it; run benchmarks/compare.py with --data {data}"
         raise OptionError(f"{rows}: {'; '.join(faults) or why}")
     scores = {entry.model: entry.accuracy for entry in kept.f1 if entry.accuracy is not None}
-    others = [
-        r.model for r in newest.values() if r.data and r.data.sha256 == sha256 and r.model not in scores
+    all_scored = [
+        r for r in newest.values() if r.data and (r.data.sha256, r.n) == (sha256, len(kept.examples))
     ]
-    if others:
-        why = "their answers are not kept; run benchmarks/compare.py again"
-        print(f"{rows}: left out are {first_few(others)}: {why}", file=sys.stderr)
+    if others := [r.model for r in all_scored if r.model not in scores]:
+        again = "benchmarks/compare.py computes them again"
+        print(f"{rows}: no answers are kept of {first_few(others)}; {again}", file=sys.stderr)
     return list(kept.examples), {entry.model: f1 for entry, f1 in kept.f1.items()}, scores
 
 

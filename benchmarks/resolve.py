@@ -146,8 +146,8 @@ def check_names(models: Sequence[ModelUnderTest]) -> None:
 def read_data(data: str) -> tuple[Data, list[Example]]:
     """Read the questions to score on."""
     path = datasets.resolve(data, "dev")
-    given = Path(data)
-    return Data(given.name if given.exists() else path.name, file_sha256(path)), read_squad(path)
+    name = path.name if data in datasets.NAMED else Path(data).absolute().name  # not of its converted form
+    return Data(name, file_sha256(path)), read_squad(path)
 
 
 def command_line(options: CompareOptions) -> str:

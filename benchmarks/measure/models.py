@@ -79,7 +79,7 @@ def find_models(named: Sequence[Path], also: Sequence[Path] = ()) -> list[ModelU
         raise BundleError(f"{DEMO}: holds no finished bundle to compare; run make demo, or name bundles")
     by_sha256 = {bundle.sha256: bundle for bundle in reversed(opened)}  # under the name given first
     for bundle in opened[len(also) :]:
-        if bundle.path != by_sha256[bundle.sha256].path:
+        if bundle.path.resolve() != by_sha256[bundle.sha256].path.resolve():
             note(f"{bundle.path}: is the same model as {by_sha256[bundle.sha256].path}, and left out")
     listed = dict.fromkeys(bundle.sha256 for bundle in opened[len(also) :])
     first = [bundle.sha256 for bundle in opened[: len(also)] if bundle.sha256 not in listed]

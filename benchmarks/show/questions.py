@@ -16,7 +16,7 @@ from qa.base.cli import one_line
 from qa.base.errors import OptionError, SquadFormatError
 from qa.base.files import file_sha256
 from qa.base.sampling import evenly
-from qa.data.datasets import EMBEDDED, resolve
+from qa.data.datasets import EMBEDDED, NAMED, resolve
 from qa.data.squad import Example, read_predictions, read_squad
 
 N_SHOWN = 8
@@ -46,7 +46,7 @@ def read_kept(data: str, rows_path: Path, groups: Sequence[Group]) -> tuple[Kept
         wanted = ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for digest, name in measured.items())
         if data == EMBEDDED:
             return None, [f"no single questions without their data file; give it: --data {wanted}"]
-        of_what = "" if path == Path(data) else " of its converted form"
+        of_what = "" if data in NAMED or path == Path(data) else " of its converted form"
         but = f"has SHA-256 {sha256[:16]}…{of_what}, but the rows were measured on {wanted}; give that file"
         raise OptionError(f"--data {data}: {but}")
     kept = Kept(read_squad(path))

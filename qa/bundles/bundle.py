@@ -132,10 +132,11 @@ def _manifest_bytes(path: Path) -> bytes:
     if not (path / MANIFEST).is_file():
         inside = {file.parent.name for name in (MANIFEST, CONFIG) for file in path.glob(f"*/{name}")}
         give = "a folder that a PocketQA stage wrote, or run the stage that makes it again"
-        if (path / FORMATS["pytorch"].weights).is_file():
+        with_weights = (path / FORMATS["pytorch"].weights).is_file()
+        if with_weights and not (path / CONFIG).is_file():
             give = f"a folder that a PocketQA stage wrote, or a checkpoint with its {CONFIG}"
-            if (path / CONFIG).is_file() and not (path / SETTINGS).is_file():
-                give = "a bundle; python -m qa.bundles.hf_import makes one of a transformers checkpoint"
+        elif with_weights and not (path / SETTINGS).is_file():
+            give = "a bundle; python -m qa.bundles.hf_import makes one of a transformers checkpoint"
         if inside:
             give = f"one of the models in it: {first_few(sorted(inside))}"
         raise BundleError(f"{path}: no {MANIFEST}, so it is not a finished bundle; give {give}")

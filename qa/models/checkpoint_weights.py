@@ -89,9 +89,6 @@ def _tensors(what: str, folder: Path) -> dict[str, Tensor]:
     unmerged = next((name for name in sorted(tensors) if UNMERGED.search(name)), None)
     if unmerged:
         raise OptionError(f"{where} has an adapter inside ({unmerged}); {MERGE}")
-    infinite = next((name for name, tensor in tensors.items() if not tensor.isfinite().all()), None)
-    if infinite:
-        raise OptionError(f"{where}: {infinite} has a value that is not a finite number; give other weights")
     names = {name: WRAPPER.sub("", name) for name in sorted(tensors)}
     wrappers = sorted({wrapper for name in names for wrapper in WRAPPER.findall(name)})
     if len(set(names.values())) < len(names):
@@ -142,6 +139,9 @@ def load_weights(what: str, folder: Path, encoder: Encoder, head: Collection[str
             f"{where} has {len(unknown)} weights that a {encoder.config.model_type} does not take, "
             f"{unknown[0]} for one; without them it would compute something else"
         )
-    state = model.state_dict()
+    state = {name: tensor for name, tensor in model.state_dict().items() if name in {*names, *head}}
+    infinite = next((name for name, tensor in state.items() if not tensor.isfinite().all()), None)
+    if infinite:
+        raise OptionError(f"{where}: {infinite} has a value that is not a finite number; give other weights")
     encoder.model.load_state_dict({key: state[name] for name, key in names.items()})
     return {name.removeprefix(f"{HEAD}."): state[name] for name in head}

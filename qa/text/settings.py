@@ -70,7 +70,8 @@ class QASettings:
             value = getattr(self, name)
             check_option(value is None or _is_number(value), name, repr(value), "a finite number or None")
         room = self.max_length - 5  # without [CLS], two or three separators and one token of context
-        wanted = f"at least {self.max_question_length + 5}, or max_question_length at most {room}"
+        wanted = f"at least {self.max_question_length + 5}"
+        wanted += f", or max_question_length at most {room}" if room > 0 else ""
         check_option(self.max_question_length <= room, "max_length", self.max_length, wanted)
 
     def in_mode(self, mode: Mode) -> "QASettings":

@@ -155,7 +155,7 @@ def test_the_command_reads_the_answers_that_were_kept(config, small_squad, capsy
     answers_path(config.rows, "sha of wrong", file_sha256(small_squad)).unlink()
     capsys.readouterr()
     assert "wrong  " not in print_differences(config).replace("one-wrong", "")
-    assert "left out are wrong: their answers are not kept" in capsys.readouterr().err
+    assert "no answers are kept of wrong;" in capsys.readouterr().err
 
 
 def test_scores_of_a_gpu_are_compared_where_a_cpu_scored_other_questions_only(config, small_squad, capsys):

@@ -131,7 +131,7 @@ def evaluate_model(
         result["mode"] = options.mode
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
-        if line := tuned_line(bundle.manifest.tuning, file_sha256(data)):
+        if threshold is not None and (line := tuned_line(bundle.manifest.tuning, file_sha256(data))):
             print(line, file=sys.stderr)
     result["train_overlap"] = train_overlap(bundle.path, bundle.manifest, file_sha256(data), examples)
     results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]

@@ -59,7 +59,9 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     # What toolchains and other precisions made of a bundle was trained on the same.
     if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
         note(f"{model.name}: {line}")
-    if line := tuned_line(model.bundle.manifest.tuning, run.data.sha256):
+    # What toolchains make gets a threshold of its own.
+    declines = model.in_process and model.bundle.settings.null_threshold is not None
+    if declines and (line := tuned_line(model.bundle.manifest.tuning, run.data.sha256)):
         note(f"{model.name}: {line}")
     answers_always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
     if answers_always and not model.metadata.get("toolchain"):

@@ -78,7 +78,7 @@ def headline(group: Group) -> tuple[str, list[tuple[str, str]]]:
     kept = f"{best.mean_retained:.1%}"
     kept_exact = number(best.exact_retained, ".1f", 100, "%")
     smaller, than = f"{reference_size / size:.1f} times smaller", "than"
-    if smaller == "1.0 times smaller":
+    if round(reference_size / size, 1) == 1:
         smaller, than = "as large", "as"
     elif size > reference_size:
         smaller, than = f"{size / reference_size:.1f} times as large", "as"

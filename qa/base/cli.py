@@ -55,9 +55,8 @@ def errors_on_one_line() -> Iterator[None]:
         line = one_line(error)
         if isinstance(error, ModuleNotFoundError):
             extra = "bench" if error.name == "matplotlib" else "export"
-            line = (
-                _hidden(error.name or "") or f"{error.name} is not installed; pip install 'pocketqa[{extra}]'"
-            )
+            how = f"pip install 'pocketqa[{extra}]'"
+            line = _hidden(error.name or "") or f"{error.name} is not installed; {how}"
         print(f"error: {line}", file=sys.stderr)
         sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt as stop:

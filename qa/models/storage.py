@@ -32,7 +32,9 @@ def stored(
         stored_as = dtype if tensor.is_floating_point() else tensor.dtype
         result[name] = tensor.detach().to("cpu", stored_as).contiguous()
         if not result[name].isfinite().all():
-            raise OptionError(f"{name}: has a value that {precision} cannot hold; store it otherwise")
+            raise OptionError(
+                f"{name}: has a value that is no finite number in {precision}; take another precision"
+            )
         is_matrix = tensor.is_floating_point() and tensor.ndim == 2 and len(tensor) >= FEWEST_ROWS
         if precision == "int8-weights" and is_matrix:
             if columns and name in columns:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import pytest
 from comparisons import rebundle, write_data
@@ -15,7 +16,7 @@ from benchmarks.results.rows import Machine
 from export.onnx.exporter import export
 from export.options import OnnxOptions
 from qa.base.files import file_sha256
-from qa.bundles.bundle import open_bundle
+from qa.bundles.bundle import SETTINGS, open_bundle
 from qa.data.squad import Answer, Example, read_squad
 from qa.evaluation import predict as prediction
 
@@ -114,8 +115,20 @@ def test_scores_on_the_questions_of_the_thresholds_are_said_to_be_too_high(
     teacher, scored, data, tmp_path, capsys
 ):
     counts = {"n_questions": 2, "n_unanswerable": 0, "n_articles": 1, "resampled": "questions"}
-    files = {"data": {"name": "q.json", "sha256": file_sha256(data)}, "null_threshold_interval": (0.0, 1.0)}
-    scored(rebundle(teacher, tmp_path / "run" / "tuned", tuning=counts | files), teacher)
+    declined = {"id": "q3", "question": "When?", "answers": [], "is_impossible": True}
+    paragraphs = json.loads(data.read_text())["data"][0]["paragraphs"]
+    paragraphs[0]["qas"].append(declined)
+    both = write_data(tmp_path / "both.json", paragraphs)
+    names = ("tuned", "untuned", "answering")
+    for name, file, threshold in zip(names, (both, data, both), (0.0, 0.0, None), strict=True):
+        files = {
+            "data": {"name": "q.json", "sha256": file_sha256(file)},
+            "null_threshold_interval": (0.0, 1.0),
+        }
+        settings = replace(open_bundle(teacher).settings, null_threshold=threshold)
+        settings.save(tmp_path / SETTINGS)
+        new = {SETTINGS: (tmp_path / SETTINGS).read_bytes()}
+        scored(rebundle(teacher, tmp_path / "run" / name, new, tuning=counts | files), data=both)
     said = [line for line in capsys.readouterr().err.splitlines() if "tuned on these questions" in line]
     assert said == ["tuned: its thresholds are tuned on these questions, so its scores are too high"]
 

@@ -18,6 +18,7 @@ from comparisons import write_examples
 from places import ROOT
 from tiny_models import ENCODER_CONFIGS
 
+from benchmarks.fit import FitOptions
 from compress.cast import CastOptions, cast
 from compress.embeddings import EmbeddingsOptions, quantize_embeddings
 from compress.options import PruneOptions, QATOptions
@@ -179,6 +180,9 @@ def test_each_stage_names_a_command_that_can_follow(stage, make_bundle, small_sq
         assert options.quantize == "int8"
         exporter = TFLiteExporter(options)
         exporter.check(QAModel.from_pretrained(exporter.source))
+    if stage == "split":
+        fit = FitOptions("mine.csv", started_by_name / "fit")
+        assert (options.epochs, options.learning_rate) == (fit.epochs, fit.learning_rate)
 
 
 def test_without_the_checkout_an_encoder_is_trained(started_by_name, monkeypatch, capsys):

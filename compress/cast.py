@@ -6,6 +6,7 @@ The bundle is opened in fp32 and can be asked, trained, pruned and exported like
 download. Exports do not get smaller. After int8 QAT (compress.qat) int8 keeps exactly the trained integers.
 """
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,7 @@ from tyro.conf import arg
 from qa.base.cli import check_choice
 from qa.base.commands import run_command
 from qa.base.next_step import say_next
-from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.bundle import Bundle, check_new_bundle
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import QAT
 from qa.evaluation.scores import load_eval
@@ -51,12 +52,18 @@ def cast(options: CastOptions) -> Bundle:
     from qa.models.model import QAModel
 
     out = options.out or output_beside(options.model, options.weights)
-    refuse_existing(out)
+    check_new_bundle(out)
     eval_data = load_eval(options.eval_data)
     parent = open_model(options.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     is_qat = options.weights == "int8-weights" and parent.manifest.qat == QAT(precision="int8")
     qat = parent.manifest.qat if is_qat else None
+    if qat is None and (trained := parent.manifest.qat):
+        print(
+            f"{out}: does not keep the integers that were trained for {trained.precision}; export "
+            f"{trained.precision} from {options.model}",
+            file=sys.stderr,
+        )
     record = msgspec.structs.replace(parent.manifest.of_model(), precision=options.weights, qat=qat)
     columns = column_factors(model) if is_qat else None
     bundle = derive(model, out, parent, record, columns, eval_data)

@@ -13,7 +13,7 @@ import msgspec
 
 from qa.base.cli import check_choice
 from qa.base.commands import run_command
-from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
+from qa.bundles.bundle import HELD_OUT, Bundle, check_new_bundle
 from qa.bundles.hf_import import open_model, output_beside
 from qa.bundles.manifest import FileReference, StageRecord, recorded_options
 from qa.bundles.next_export import say_next_export
@@ -48,7 +48,7 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
     from qa.models.model import QAModel
 
     out = options.out or output_beside(options.model, options.embeddings)
-    refuse_existing(out)
+    check_new_bundle(out)
     parent = open_model(options.model, format="pytorch")
     model = QAModel.from_pretrained(parent.path)
     before = sum(tensor.nbytes for tensor in model.state_dict().values())
@@ -64,6 +64,7 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
         stage="compress",
         config=recorded_options(options),
         embeddings=options.embeddings,
+        qat=parent.manifest.qat,
         parameters=model.count_parameters(),
         counted_data=msgspec.convert(data_reference(file), FileReference),
     )
@@ -71,7 +72,7 @@ def quantize_embeddings(options: EmbeddingsOptions) -> Bundle:
     after = sum(tensor.nbytes for tensor in model.state_dict().values())
     sizes = f"{before / 1e6:.1f} -> {after / 1e6:.1f} MB, other weights in fp32"
     print(f"{out}: embedding table as {options.embeddings}, {sizes}")
-    say_next_export(bundle)
+    say_next_export(bundle, *([parent.manifest.qat.precision] if parent.manifest.qat else []))
     return bundle
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from qa.base.cli import check_option
 from qa.base.commands import run_command
 from qa.base.errors import OptionError, first_few
-from qa.bundles.bundle import HELD_OUT, Bundle, refuse_existing
+from qa.bundles.bundle import HELD_OUT, Bundle, check_new_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import Ancestor, StageRecord
 from qa.bundles.next_export import say_next_export
@@ -150,7 +150,7 @@ def average(options: AverageOptions) -> Bundle:
     from distill.save import derive
     from distill.student import same_tokens
 
-    refuse_existing(options.out)
+    check_new_bundle(options.out)
     bundles = [open_model(path, format="pytorch") for path in options.models]
     for bundle in bundles[1:]:
         if not same_tokens(bundle.tokenizer, bundles[0].tokenizer):

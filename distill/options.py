@@ -14,7 +14,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_folder
 from qa.base.help import EXPERT, Expert
 from qa.data.origins import MINILM
-from qa.models.heads import DEFAULT_HEAD, HEADS, check_head
+from qa.models.heads import DEFAULT_HEAD, HEADS, check_head, follows_activation
 from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import WindowOptions
 
@@ -107,7 +107,7 @@ class FinetuneOptions(StageOptions, WindowOptions):
     layers: Expert[int | None] = None
     """Keep this many of the encoder's layers, evenly chosen; all when not given."""
     activation: Expert[str] = "gelu"
-    """GELU of a fresh 2l-gelu or 4l-gelu-skip head: gelu (exact) or gelu_tanh."""
+    """GELU of a fresh head that has one, such as 4l-gelu-skip: gelu (exact) or gelu_tanh."""
     learning_rate: float = 1.2e-4
     """Peak learning rate."""
     batch_size: int = 16
@@ -134,8 +134,8 @@ class FinetuneOptions(StageOptions, WindowOptions):
         else:
             head = self.head or DEFAULT_HEAD
             check_head(head, self.activation)
-            is_moot = self.activation != "gelu" and "gelu" not in head
-            check_exclusive(is_moot, "--activation", f"--head {head}, which has no GELU")
+            is_moot = self.activation != "gelu" and not follows_activation(head)
+            check_exclusive(is_moot, "--activation", f"--head {head}, whose activation is always the same")
         if self.adapter is not None:
             for name in changed(self, ("head", "layers", "activation")):
                 check_exclusive(True, f"--{name}", "--adapter, which has its own")

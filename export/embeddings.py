@@ -114,7 +114,7 @@ def stored_words(
     """
     words = model.encoder.words
     if precision in INTEGER_BITS and isinstance(words, nn.Embedding):
-        form = form or precision
+        form = form or f"int{INTEGER_BITS[precision]}"
         if form == "int4" and words.embedding_dim % 2:
             raise OptionError(
                 f"--embeddings int4: word vectors of {words.embedding_dim} values have no halves; use int8"
@@ -126,8 +126,8 @@ def stored_words(
         return words, None
     if form not in (None, words.form):
         raise OptionError(
-            f"--embeddings {form}: the model's embedding table is {words.form} already; "
-            "leave --embeddings out"
+            f"--embeddings {form}: the model's embedding table is {words.form} already; leave --embeddings "
+            "out, or make a smaller form with python -m compress.embeddings"
         )
     return Int8Codebooks(words) if precision.startswith("int") else words, words.form
 

@@ -35,9 +35,9 @@ from qa.bundles.bundle import (
     SETTINGS,
     Bundle,
     ModelFolder,
+    check_new_bundle,
     new_bundle,
     read_manifest,
-    refuse_existing,
 )
 from qa.bundles.hf_import import open_model, output_beside, say_that_it_always_answers
 from qa.bundles.manifest import StageRecord, Structure, Tuning, recorded_options
@@ -88,7 +88,7 @@ class Exporter:
             print(f"exporting {self.source}", file=sys.stderr)
         name = "-".join([self.format, self.precision, *filter(None, [options.embeddings])])
         self.out = options.out or output_beside(self.source, name)
-        refuse_existing(self.out)
+        check_new_bundle(self.out)
         self.eval_data = load_eval(options.eval_data)
         self.to_tune: list[Path] = []
         if options.tune_threshold is not None:  # now, not after minutes of work

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from tyro.conf import arg
 
@@ -39,6 +39,9 @@ By default {"; ".join(f"in {name} {shares_in_words(p.equal_spans)}" for name, p 
 class ExportOptions:
     """Export a PyTorch bundle."""
 
+    format: ClassVar[str]
+    """Name of the format, a key of FORMATS."""
+
     model: Path | None = None
     """PyTorch bundle to export, or a transformers checkpoint (folder or hub name); by default the demo's
     newest student, or the shipped student where there is none."""
@@ -62,6 +65,10 @@ class ExportOptions:
 
     def __post_init__(self) -> None:
         check_choice("--quantize", self.quantize, PRECISIONS)
+        formats = PRECISIONS[self.quantize].formats
+        if self.format not in formats:
+            having = " and ".join(formats)
+            raise OptionError(f"--quantize {self.quantize} is for {having} only, not for {self.format}")
         if self.embeddings is not None:
             check_choice("--embeddings", self.embeddings, TABLE_FORMS)
             if self.quantize not in INTEGER_BITS:
@@ -79,18 +86,14 @@ class ExportOptions:
 class OnnxOptions(ExportOptions):
     """Export a PyTorch bundle to ONNX, for ONNX Runtime."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if "onnx" not in PRECISIONS[self.quantize].formats:
-            raise OptionError(
-                f"--quantize {self.quantize} is for TFLite only: ONNX Runtime computes it more slowly than "
-                "int8"
-            )
+    format = "onnx"
 
 
 @dataclass(frozen=True)
 class TFLiteOptions(ExportOptions):
     """Export a PyTorch bundle to TFLite, for LiteRT and for Android."""
+
+    format = "tflite"
 
     lengths: Expert[tuple[int, ...] | None] = None
     """Lengths of fixed signatures, ascending; the last is the model's longest. By default one graph takes

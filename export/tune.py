@@ -16,7 +16,7 @@ import msgspec
 
 from export.android.package import package_again
 from qa.base.commands import run_command
-from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, check_new_bundle, new_bundle, open_bundle
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
 from qa.evaluation.scores import load_eval, scores_of
@@ -56,7 +56,7 @@ class TuneOptions:
 def tune(options: TuneOptions) -> Bundle:
     """Tune, seal a copy of the bundle with the new settings, and print them."""
     out = options.out or output_beside(options.model, "tuned")
-    refuse_existing(out)
+    check_new_bundle(out)
     eval_data = load_eval(options.eval_data)
     bundle = open_bundle(options.model)
     files = [questions_to_tune(file, "--data") for file in options.data or (bundle.path / HELD_OUT,)]

@@ -23,7 +23,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.overlap import overlap_line, tuned_line
+from qa.bundles.overlap import TUNED_LINE, is_tuned_on, overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
@@ -131,8 +131,8 @@ def evaluate_model(
         result["mode"] = options.mode
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
-        if threshold is not None and (line := tuned_line(bundle.manifest.tuning, file_sha256(data))):
-            print(line, file=sys.stderr)
+        if threshold is not None and is_tuned_on(bundle.manifest.tuning, file_sha256(data)):
+            print(TUNED_LINE, file=sys.stderr)
     result["train_overlap"] = train_overlap(bundle.path, bundle.manifest, file_sha256(data), examples)
     results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]
     return result, answer_texts(examples, predictions, threshold), results

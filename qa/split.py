@@ -68,15 +68,17 @@ def write_parts(
     if not contexts:
         return None
     parts = parts_in(folder)
+    lines = []
     try:
         for path, is_held_out in zip(parts, (False, True), strict=True):
             part = [e for e in examples if (e.context in contexts) == is_held_out]
             write_squad(path, part, source)
-            print(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
+            lines.append(f"{path}: {len(part):,} questions on {len({e.context for e in part}):,} texts")
     except BaseException:
         for path in parts:
             path.unlink(missing_ok=True)
         raise
+    print("\n".join(lines))
     return parts
 
 

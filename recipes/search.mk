@@ -24,7 +24,9 @@ TEACHER ?= $(MODEL)
 # Shares of heads and neurons to keep; 1 is the model as it is.
 WIDTHS ?= 1 0.8 0.6 0.4
 PRECISIONS ?= int8 int4
-EMBEDDINGS ?= int8 pq3
+# Forms of the embedding table; by default the one that MODEL has, if it is quantized already.
+EMBEDDINGS ?= $(or $(OWN_FORM),int8 pq3)
+OWN_FORM := $(shell sed -n 's/.*"word_table": "\(pq[0-9]*\)".*/\1/p' $(MODEL)/config.json 2>/dev/null)
 # Passes over the questions after pruning, and with the rounding; 0 of the latter rounds without training.
 EPOCHS ?= 1
 QAT_EPOCHS ?= 0.5
@@ -37,6 +39,10 @@ include $(dir $(lastword $(MAKEFILE_LIST)))checks.mk
 
 ifneq ($(filter-out int8 int4,$(PRECISIONS)),)
 $(error $(RECIPE): PRECISIONS: no $(firstword $(filter-out int8 int4,$(PRECISIONS))); give int8, int4 or both)
+endif
+
+ifneq ($(and $(OWN_FORM),$(filter-out $(OWN_FORM),$(EMBEDDINGS))),)
+$(error $(RECIPE): EMBEDDINGS: the embedding table of $(MODEL) is $(OWN_FORM) already; leave EMBEDDINGS out)
 endif
 
 PRUNED := $(patsubst %,width-%,$(filter-out 1,$(WIDTHS)))

@@ -14,14 +14,14 @@ import msgspec
 
 from distill.save import derive
 from qa.base.cli import errors_on_one_line
-from qa.bundles.bundle import Bundle, refuse_existing
+from qa.bundles.bundle import Bundle, check_new_bundle
 from qa.bundles.hf_import import open_model
 from qa.models.model import QAModel
 
 
 def main(model: Path, max_length: int, out: Path) -> Bundle:
     """Write the bundle `out`: `model` with windows of at most `max_length` tokens."""
-    refuse_existing(out)
+    check_new_bundle(out)
     parent = open_model(model, format="pytorch")
     parent = replace(parent, settings=replace(parent.settings, max_length=max_length))
     weights = QAModel.from_pretrained(parent.path)

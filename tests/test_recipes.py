@@ -151,6 +151,11 @@ def steps(request, tmp_path_factory):
             "heads.mk: EXPORTS: no tflite-fp8; give some of onnx-fp32",
         ),
         ("search", {**FILES, "MODEL": "runs/gone"}, "search.mk: MODEL=runs/gone: no such folder"),
+        (
+            "search",
+            {**FILES, "MODEL": f"{ROOT}/models/student", "EMBEDDINGS": "int8 pq3"},
+            "models/student is pq3 already; leave EMBEDDINGS out",
+        ),
         ("thesis", {**FILES, "TEACHER": "runs/gone"}, "thesis.mk: TEACHER=runs/gone: no such folder"),
     ],
 )

@@ -23,7 +23,7 @@ from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.overlap import overlap_line, tuned_line
+from qa.bundles.overlap import TUNED_LINE, is_tuned_on, overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, articles_of, read_predictions
@@ -59,10 +59,8 @@ def measure_accuracy(run: Run, model: ModelUnderTest) -> None:
     # What toolchains and other precisions made of a bundle was trained on the same.
     if (line := overlap_line(model.accuracy.train_overlap)) and model.sha256 == model.bundle.sha256:
         note(f"{model.name}: {line}")
-    # What toolchains make gets a threshold of its own.
-    declines = model.in_process and model.bundle.settings.null_threshold is not None
-    if declines and (line := tuned_line(model.bundle.manifest.tuning, run.data.sha256)):
-        note(f"{model.name}: {line}")
+    if model.accuracy.tuned_on_data:
+        note(f"{model.name}: {TUNED_LINE}")
     answers_always = model.bundle.settings.null_threshold is None and not all(e.answers for e in run.examples)
     if answers_always and not model.metadata.get("toolchain"):
         note(
@@ -226,7 +224,7 @@ def exact_and_f1(examples: Sequence[Example], answers: Answers) -> np.ndarray:
 
 
 def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """Return intervals, F1 retained, the agreement with the parent or the baseline, and the overlap.
+    """Return intervals, F1 retained, the agreement with parent or baseline, and what was known of the data.
 
     Intervals need the answers kept, of the baseline too; those of what is retained are paired question by
     question.
@@ -235,7 +233,10 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     answers = _answers(run, model.sha256)
     bundle = model.bundle
     overlap = train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples)
-    fields: dict[str, Any] = {"train_overlap": overlap}
+    # What toolchains make gets a threshold of its own.
+    declines = model.in_process and bundle.settings.null_threshold is not None
+    tuned = declines and is_tuned_on(bundle.manifest.tuning, run.data.sha256)
+    fields: dict[str, Any] = {"train_overlap": overlap, "tuned_on_data": tuned}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)
         fields |= answer_intervals(run.examples, answers, base_answers)

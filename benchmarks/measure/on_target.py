@@ -36,6 +36,7 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
+from qa.bundles.overlap import is_tuned_on
 from qa.bundles.trained_on import train_overlap
 from qa.data.squad import Example, articles_of
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
@@ -113,6 +114,7 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         "reference": f"{reference.name} on {this_host().machine}",
         "reference_f1": reference_scores["f1"],
         "train_overlap": train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples),
+        "tuned_on_data": threshold is not None and is_tuned_on(bundle.manifest.tuning, run.data.sha256),
     }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""

@@ -175,6 +175,8 @@ class Accuracy(Scores, tag="accuracy", kw_only=True):
     same_answers_as: str | None = None
     train_overlap: float | None = None
     """Share of questions (0 to 1) about passages that the model was trained on; None where unknown."""
+    tuned_on_data: bool = False
+    """Whether the no-answer threshold was tuned on this file."""
 
     @property
     def f1_with_interval(self) -> Interval | float | None:

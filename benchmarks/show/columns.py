@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.results.rows import UNPADDED, Latency
+from benchmarks.results.rows import UNPADDED, Accuracy, Latency
 from benchmarks.results.stats import mean_of
 from benchmarks.show.groups import Entry
 from benchmarks.show.tables import UNKNOWN, Column, at_path
@@ -15,6 +15,7 @@ QUICK = "†"  # follows a figure that was timed too briefly
 ANOTHER_RUN = "‡"  # follows a time from another run than the baseline's time in the table
 EVERYDAY_F1 = "F1 on everyday text"
 OVERLAP = "§"  # follows a model that is scored on passages it was trained on
+TUNED = "¶"  # follows a model that is scored on questions its threshold was tuned on
 
 # Names by package. Their order is that of their colours in plots.
 RUNTIME_NAMES = {kind.package: kind.runtime for kind in FORMATS.values()} | {
@@ -63,9 +64,11 @@ def quick_mark(path: str) -> Callable[[Any], str]:
     return lambda line: QUICK if at_path(line, f"{path}.quick") else ""
 
 
-def overlap_mark(path: str) -> Callable[[Any], str]:
-    """Return a function for the mark of a model whose train-test overlap is at `path` of a line."""
-    return lambda line: OVERLAP if at_path(line, path) else ""
+def known_marks(scores: Accuracy | None) -> str:
+    """Return the marks of a model that was trained or tuned on what it is scored on."""
+    if scores is None:
+        return ""
+    return OVERLAP * bool(scores.train_overlap) + TUNED * scores.tuned_on_data
 
 
 def marks(path: str) -> Callable[[Any], str]:
@@ -100,7 +103,7 @@ def _mean_speedup(line: Line) -> float | None:
 
 
 # The model
-MODEL = Column("model", "entry.model", mark=overlap_mark("entry.train_overlap"))
+MODEL = Column("model", "entry.model", mark=lambda line: known_marks(line.entry.accuracy))
 TARGET = Column("target", "entry.newest.target")
 DATA = Column("data", "entry.group.data", varied=True)
 MACHINE = Column("machine", "entry.newest.machine", varied=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.results.rows import BUSY, CUDA, HERE, QEMU, SSH, Accuracy, Failure, Latency, Machine, Result
-from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, tool_of, words_of
+from benchmarks.show.columns import ANOTHER_RUN, EVERYDAY_F1, OVERLAP, QUICK, TUNED, tool_of, words_of
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import UNKNOWN, first_to_last, listed, plural
 from qa.bundles.overlap import is_notable
@@ -31,7 +31,7 @@ def table_footnotes(group: Group, view: str) -> list[str]:
         meaning, conditions = ["; ".join(meaning)], ["; ".join(conditions)]
     return [
         *meaning,
-        *overlap_footnotes(group.scores),
+        *known_footnotes(group.scores),
         *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
@@ -57,14 +57,18 @@ def failure_footnotes(results: Iterable[Result | None]) -> Iterator[str]:
         yield f"{failure.model}{where}{setting} failed: {failure.error}"
 
 
-def overlap_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
-    """Explain the mark of train-test overlap, and name the models that have it."""
-    shares = {r.model: r.train_overlap for r in scores if isinstance(r, Accuracy) and r.train_overlap}
+def known_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
+    """Explain the marks of models that were trained or tuned on what they are scored on, and name these."""
+    known = [r for r in scores if isinstance(r, Accuracy)]
+    shares = {r.model: r.train_overlap for r in known if r.train_overlap}
     if shares:
         models = listed([f"{model} {share:.2%}" for model, share in shares.items()])
         so = "; its scores say nothing about new texts" if any(map(is_notable, shares.values())) else ""
         share = f"share of questions about passages that the model was trained on: {models}"
         yield f"{OVERLAP} train-test overlap, {share}{so}"
+    if tuned := list(dict.fromkeys(r.model for r in known if r.tuned_on_data)):
+        models = listed(tuned)
+        yield f"{TUNED} the threshold was tuned on these questions, so scores are too high: {models}"
 
 
 def quick_footnotes(rows: Sequence[Latency]) -> Iterator[str]:

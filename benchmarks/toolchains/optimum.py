@@ -64,7 +64,8 @@ def question_answering_model(source: Path) -> Any:
     if name != "bert":
         raise UnsupportedExport(f"this adapter fits a BERT encoder, and this is a {name}")
     if not isinstance(bundle.head, (LinearHead, FeedForwardHead)):
-        raise UnsupportedExport(f"head {bundle.head_name!r} needs more than each token's state")
+        known = "this adapter knows heads of LinearHead and FeedForwardHead only"
+        raise UnsupportedExport(f"head {bundle.head_name!r}: {known}")
     model = BertForQuestionAnswering(bundle.encoder.config)
     layers: list[Any] = list(bundle.encoder.layers)
     for layer, parts in zip(layers, bundle.encoder.layer_parts(), strict=True):

@@ -1,5 +1,6 @@
 """Structured pruning: remove heads and feed-forward neurons; an ordinary dense model is left."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,10 @@ class Structured(PruningMethod[PruningOptions]):
     ) -> dict[str, Any]:
         """Prune by importance, which is measured on some of the windows."""
         sample = sample_labelled(windows, self.flags.importance_windows, seed)
-        return prune_by_importance(model, before, sample, self.flags, self.settings, work=work)
+        pruned = prune_by_importance(model, before, sample, self.flags, self.settings, work=work)
+        if model.count_parameters() == before.count_parameters():
+            print("nothing is removed: the model is as small as was asked for", file=sys.stderr)
+        return pruned
 
     def report(self, before: QAModel, after: QAModel) -> str:
         """Return the number of parameters before and after."""

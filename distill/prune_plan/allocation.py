@@ -1,5 +1,6 @@
 """Select heads and neurons: the best shares of all layers, or the most importance within a size."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -87,8 +88,9 @@ def best_within(importance: Importance, limit: float, costs: UnitCosts) -> Pruni
         layer.append(tiles[0])
         mb += len(tiles[0]) * cost
         optional += [_Unit(layer, tile, float(scores[tile].sum()), len(tile) * cost) for tile in tiles[1:]]
-    least = f"at least {mb:.2f}, the size of the model with a head and {NEURON_MULTIPLE} neurons a layer"
-    check_option(mb <= limit, "--target-mb", limit, least)
+    smallest = f"the size of the model with a head and {NEURON_MULTIPLE} neurons a layer"
+    least = math.ceil(100 * mb) / 100
+    check_option(mb <= limit, "--target-mb", limit, f"at least {least:.2f}, {smallest}")
     for unit in sorted(optional, key=lambda unit: unit.importance / unit.mb, reverse=True):
         if mb + unit.mb <= limit:
             mb += unit.mb

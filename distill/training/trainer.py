@@ -31,6 +31,7 @@ from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions, high_rate
 from distill.training.precision import resolve_precision
 from distill.training.process import freed_memory_kept
+from qa.base.cli import stops_wait
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
 from qa.base.journal import lock
@@ -293,12 +294,13 @@ class Trainer:
                 f"{self.name}: step {step}: loss {sums['loss']:.3g}, gradient norm {norm:.3g}; lower "
                 "--learning-rate or use --precision fp32"
             )
-        self._updating = True
-        self.optimizer.step()
-        if self.after_step is not None:
-            self.after_step(step + 1, self.n_steps)
-        self._done = step + 1
-        self._updating = False
+        with stops_wait():  # the checkpoint of a stop has the weights and moments of one step
+            self._updating = True
+            self.optimizer.step()
+            if self.after_step is not None:
+                self.after_step(step + 1, self.n_steps)
+            self._done = step + 1
+            self._updating = False
         return sums
 
     def _batch(self, number: int) -> np.ndarray:

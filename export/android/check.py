@@ -18,7 +18,7 @@ from qa.bundles.bundle import Bundle, open_bundle
 from qa.data.datasets import EMBEDDED, resolve
 from qa.data.squad import Example, read_squad
 from qa.evaluation.predict import predict
-from qa.runtime.package import read_package
+from qa.runtime.package import is_phone_file, open_packaged, read_package
 from qa.runtime.runtimes import Runtime, load_runtime, run_windows
 from qa.text.answers import Prediction
 from qa.text.preselection import windows_to_read
@@ -34,7 +34,7 @@ class AndroidOptions:
     """Check on the JVM that the Android app accepts a TFLite bundle and gives Python's answers."""
 
     model: Path
-    """TFLite bundle to check; its model.tflite is the file to sideload."""
+    """TFLite bundle, or its model.tflite, which is the file to sideload."""
     questions: int = 50
     """Number of real questions to compare, chosen evenly; a few on passages of several windows are added."""
     data: str = EMBEDDED
@@ -107,7 +107,8 @@ def equal_predictions(one: Prediction, other: Prediction) -> bool:
 
 def check_or_push(options: AndroidOptions) -> None:
     """Compare or push, and print the result."""
-    bundle = open_bundle(options.model, format="tflite")
+    path = options.model
+    bundle = open_packaged(path) if is_phone_file(path) else open_bundle(path, format="tflite")
     package = read_package(bundle.weights)  # a file without one is refused before any work
     if options.push:
         push(bundle.weights, package, options.serial)

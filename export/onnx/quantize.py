@@ -14,7 +14,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from export.onnx.balance import balance, channel_ranges, large_constants, linear_nodes
-from qa.base.errors import ParityError
+from qa.base.errors import ParityError, UnsupportedExport
 from qa.bundles.manifest import Structure
 from qa.formats.precision import PRECISIONS
 from qa.text.features import Window
@@ -24,7 +24,10 @@ TYPE_OF_BITS = {32: TensorProto.FLOAT, 16: TensorProto.FLOAT16, 8: TensorProto.I
 
 
 def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> ModelProto:
-    """Return a copy of an fp32 graph in another precision; `windows` calibrate int8's balance."""
+    """Return a copy of an fp32 graph in another precision; `windows` calibrate int8's balance.
+
+    UnsupportedExport for a precision that is not made here.
+    """
     quantized = ModelProto()
     quantized.CopyFrom(model)
     if precision == "fp16":
@@ -35,6 +38,8 @@ def quantize(model: ModelProto, precision: str, windows: Sequence[Window]) -> Mo
         rewrite_as_int8(quantized, balance(model, channel_ranges(model, windows)))
     elif precision == "int8-weights":
         rewrite_as_int8(quantized, None)
+    elif precision != "fp32":
+        raise UnsupportedExport(f"--quantize {precision}: export/onnx/quantize.py does not know it")
     return quantized
 
 

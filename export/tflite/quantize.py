@@ -12,12 +12,13 @@ import numpy as np
 from compress.scales import least_squares_bounds
 from export.tflite.file import TFLiteFile
 from export.tflite.quiet import quietly
+from qa.base.errors import UnsupportedExport
 
 
 def quantize(fp32: TFLiteFile, precision: str, fp32_linears: Collection[str] = ()) -> TFLiteFile:
     """Return an fp32 file, which stays as it is, in a precision.
 
-    Linears with an output of these names stay in fp32.
+    Linears with an output of these names stay in fp32. UnsupportedExport for a precision without a recipe.
     """
     if precision in ("fp32", "int4"):  # passes change the one in place, and clipping the other
         fp32 = fp32.copy()
@@ -37,10 +38,12 @@ def quantize(fp32: TFLiteFile, precision: str, fp32_linears: Collection[str] = (
             )
         elif precision == "int8-weights":
             job.load_quantization_recipe(recipe.weight_only_wi8_afp32())
-        else:
+        elif precision in ("int8", "int4"):
             # Min/max stores the integers of QAT (relative squared error of the shipped student:
             # 2e-15). DEQUANTIZED_WEIGHT_RECOVERY refuses them: it finds 261 values in a row, not 256.
             job.load_quantization_recipe(recipe.dynamic_wi8_afp32())
+        else:
+            raise UnsupportedExport(f"--quantize {precision}: export/tflite/quantize.py does not know it")
         if precision == "int4":
             job.add_dynamic_config(".*", operators.FULLY_CONNECTED, num_bits=4)
         for name in finished_lookups(fp32):

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import sys
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -25,11 +26,48 @@ EXIT_TERMINATED = 143
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM. The command ends as on Ctrl-C: checkpoints stay, drafts and temporary folders are removed."""
+    """SIGTERM or SIGHUP. As on Ctrl-C, checkpoints stay, drafts and temporary folders are removed."""
 
 
 def _terminate(*_: object) -> None:
     raise Terminated
+
+
+@contextmanager
+def signals_of_a_stop() -> Iterator[None]:
+    """Raise Terminated at SIGTERM, and at SIGHUP unless it is ignored, as under nohup."""
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+        number = getattr(signal, name, None)
+        if number is not None and (name == "SIGTERM" or signal.getsignal(number) != signal.SIG_IGN):
+            before[number] = signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def stops_wait() -> Iterator[None]:
+    """Let signals that stop a command wait for the end of the block; only the main thread gets any."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    stops = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    before = {
+        number: signal.signal(number, lambda number, _: came.append(number))
+        for number in stops
+        if number is not None and callable(signal.getsignal(number))
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def one_line(error: BaseException) -> str:
@@ -46,10 +84,16 @@ def one_line(error: BaseException) -> str:
 @contextmanager
 def errors_on_one_line() -> Iterator[None]:
     """Exit with one line for a user's error, a missing package or a stop; silently once nobody reads."""
+    _replace_closed_streams()
     try:
-        yield
+        try:
+            yield
+        except SystemExit:
+            sys.stdout.flush()
+            raise
+        sys.stdout.flush()  # at Python's exit a failure would be a trace and exit code 120
     except BrokenPipeError:  # the reader of the output (such as `head`) has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         sys.exit(EXIT_BROKEN_PIPE)
     except (PocketQAError, OSError, ModuleNotFoundError) as error:
         line = one_line(error)
@@ -58,10 +102,26 @@ def errors_on_one_line() -> Iterator[None]:
             how = f"pip install 'pocketqa[{extra}]'"
             line = _hidden(error.name or "") or f"{error.name} is not installed; {how}"
         print(f"error: {line}", file=sys.stderr)
+        _close_stdout()
         sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt as stop:
         print("interrupted", file=sys.stderr)
+        _close_stdout()
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
+
+
+def _replace_closed_streams() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # print would take stdout instead
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
+
+
+def _close_stdout() -> None:
+    """Write what was printed, or drop it where that fails, so that Python does not fail at its exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _hidden(module: str) -> str:
@@ -89,30 +149,24 @@ def run_with(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed; print would take stdout instead
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage
     import tyro
 
-    before = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        with errors_on_one_line():
-            # tokenizers, safetensors and the runtimes cannot open a file of such a name
-            if wrong := next(filter(HALF_PAIR.search, arguments), None):
-                raise OptionError(f"{wrong!a}: is not UTF-8; give it, or the file it names, another name")
-            arguments = list(map(_with_home, arguments))
-            program = program or _program()
-            if set(HELP) & set(arguments):
-                print(help_of(options, program), end="", flush=True)
-                sys.exit(0)
-            arguments = _words_first(tyro.extras.get_parser(options), arguments)
-            given = tyro.cli(options, prog=program, args=arguments)
-            work()(given)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    with signals_of_a_stop(), errors_on_one_line():
+        # tokenizers, safetensors and the runtimes cannot open a file of such a name
+        if wrong := next(filter(HALF_PAIR.search, arguments), None):
+            raise OptionError(f"{wrong!a}: is not UTF-8; give it, or the file it names, another name")
+        arguments = list(map(_with_home, arguments))
+        program = program or _program()
+        if set(HELP) & set(arguments):
+            print(help_of(options, program), end="", flush=True)
+            sys.exit(0)
+        arguments = _words_first(tyro.extras.get_parser(options), arguments)
+        given = tyro.cli(options, prog=program, args=arguments)
+        work()(given)
 
 
 def _with_home(argument: str) -> str:

@@ -168,7 +168,7 @@ def main(group: str = "") -> None:
     is_group = any(name.startswith(listed) for name in COMMANDS)
     with errors_on_one_line():
         if not words or words[0] in HELP or is_group:
-            print(overview(listed if is_group else ""), flush=True)
+            print(overview(listed if is_group else ""))
             return
         if words[0] == "--version":
             print(version())

@@ -3,6 +3,7 @@
 import glob
 import hashlib
 import os
+import platform
 import secrets
 import shutil
 import time
@@ -70,8 +71,15 @@ def whole_folder(out: Path) -> Iterator[Path]:
 
 
 def _own_mark() -> str:
-    """Return <random>-<process>: threads, and processes in other containers, may have one process number."""
-    return f"{secrets.token_hex(4)}-{os.getpid()}"
+    """Return <random>-<place>-<process>: threads of a process have one process number."""
+    return f"{secrets.token_hex(4)}-{place()}-{os.getpid()}"
+
+
+def place() -> str:
+    """Return a hash of the machine and container, in which process numbers are unique."""
+    numbers = Path("/proc/self/ns/pid")
+    container = os.readlink(numbers) if numbers.is_symlink() else ""
+    return hashlib.sha256(f"{platform.node()} {container}".encode()).hexdigest()[:8]
 
 
 def _sync(path: Path) -> None:
@@ -86,13 +94,16 @@ def _sync(path: Path) -> None:
 
 
 def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
-    """Yield the temporaries <path>.<mark>-[<random>-]<process> of processes that were killed."""
+    """Yield the temporaries <path>.<mark>-<random>-<place>-<process> of processes that were killed.
+
+    Those of this process, or of another machine or container, count as such after a day.
+    """
     for temporary in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
-        process = temporary.suffix.rpartition("-")[2]
-        # One with the number of this process may be of a running process in another container.
+        *_, where, process = temporary.suffix.split("-")
+        is_told = where == place() and process != str(os.getpid())
         with suppress(FileNotFoundError):
             is_old = time.time() - temporary.stat().st_mtime > SECONDS_OF_A_DAY
-            if (is_old and process == str(os.getpid())) or not _is_running(process):
+            if not _is_running(process) if is_told else is_old:
                 yield temporary
 
 
@@ -108,8 +119,16 @@ def _is_running(process: str) -> bool:
     return True
 
 
+def check_is_no_device(path: Path) -> None:
+    """Raise OptionError for a device or a pipe: a file that is read is read again."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OptionError(f"{path}: is a device or a pipe; give a file")
+
+
 def check_new_file(path: Path, flag: str) -> None:
     """Raise OptionError, before minutes of work, unless `write_whole` can write a file at `path`."""
+    if str(path) == "-":
+        raise OptionError(f"{flag} -: give a file; standard output has the messages")
     if path.is_dir():
         raise OptionError(f"{flag} {path}: is a folder; give a file")
     if path.exists() and not path.is_file():  # the rename would replace it

@@ -29,8 +29,9 @@ def say_next(name: str, *arguments: object) -> None:
 def _as_typed(argument: object) -> str:
     here = Path.cwd()
     if isinstance(argument, Path) and argument.is_absolute() and argument.is_relative_to(here):
-        return str(argument.relative_to(here))
-    return str(argument)
+        argument = argument.relative_to(here)
+    is_like_a_flag = isinstance(argument, Path) and str(argument).startswith("-")
+    return f"./{argument}" if is_like_a_flag else str(argument)
 
 
 def in_runs(data: Path, what: str) -> Path:

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 
 from qa.base.commands import COMMANDS
 from qa.base.errors import BundleError, first_few
-from qa.base.files import file_sha256, whole_folder
+from qa.base.files import check_new_folder, file_sha256, whole_folder
 from qa.bundles.card import PROBE, model_card
 from qa.bundles.manifest import (
     MANIFEST,
@@ -213,6 +213,12 @@ def refuse_existing(out: Path) -> None:
         raise BundleError(
             f"{out}: exists already and is never overwritten; choose another --out or remove it"
         )
+
+
+def check_new_bundle(out: Path) -> None:
+    """Raise BundleError, before minutes of work, when `out` exists, OptionError when it cannot be written."""
+    refuse_existing(out)
+    check_new_folder(out.absolute().parent, "--out")
 
 
 class Draft:

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -49,6 +50,11 @@ NOT_SETTINGS = (
     "cache",
     "resume",
 )
+# Options of pruning that one method has, by their beginnings: the others' say nothing of the model.
+METHODS_SETTINGS = {
+    "structured": ("keep_", "target_", "importance_"),
+    "magnitude": ("sparsity", "iterations"),
+}
 # Options of a teacher that distillation could fine-tune up to version 0.2, beside --teacher-encoder.
 TEACHERS_SETTINGS = ("teacher_", "activation")
 
@@ -203,14 +209,13 @@ def _tuned_on(tuning: Tuning) -> str:
 def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     """Return the options that decided what a stage made."""
     config = stage.config or {}
-    of_teacher = "teacher_encoder" in config
+    hidden: tuple[str, ...] = TEACHERS_SETTINGS if "teacher_encoder" in config else ()
+    if (own := config.get("method")) in METHODS_SETTINGS:
+        hidden += tuple(chain.from_iterable(n for name, n in METHODS_SETTINGS.items() if name != own))
     return [
         (key, value)
         for key, value in config.items()
-        if value is not None
-        and value is not False
-        and key not in NOT_SETTINGS
-        and not (of_teacher and key.startswith(TEACHERS_SETTINGS))
+        if value is not None and value is not False and key not in NOT_SETTINGS and not key.startswith(hidden)
     ]
 
 

@@ -22,7 +22,7 @@ from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256, in_a_folder_here
 from qa.base.shipped import is_shipped
-from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, new_bundle, open_bundle, refuse_existing
+from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, check_new_bundle, new_bundle, open_bundle
 from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord, recorded_name
 from qa.bundles.next_export import say_next_export
 from qa.data.datasets import cache_folder
@@ -184,7 +184,7 @@ def import_model(options: CheckpointOptions) -> Bundle:
     """Import the checkpoint and print the size of the bundle."""
     from qa.models.pretrained import checkpoint_folder
 
-    refuse_existing(options.out)
+    check_new_bundle(options.out)
     if (Path(options.model) / MANIFEST).is_file():
         raise OptionError(f"--model {options.model}: is a bundle already; every command takes it as it is")
     folder = checkpoint_folder(options.model)

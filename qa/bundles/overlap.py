@@ -1,8 +1,9 @@
-"""Train-test overlap in words: the share of questions about passages that a model was trained on."""
+"""What a model knew of the questions of its scores, in words: passages it was trained on, thresholds."""
 
 from qa.bundles.manifest import Tuning
 
 NOTABLE_SHARE = 0.01
+TUNED_LINE = "its thresholds are tuned on these questions, so its scores are too high"
 
 
 def is_notable(share: float | None) -> bool:
@@ -13,11 +14,9 @@ def is_notable(share: float | None) -> bool:
     return (share or 0) >= NOTABLE_SHARE
 
 
-def tuned_line(tuning: Tuning | None, data_sha256: str) -> str:
-    """Say that a model's thresholds were tuned on the file of its scores; empty otherwise."""
-    if tuning is None or data_sha256 not in {file.sha256 for file in tuning.files}:
-        return ""
-    return "its thresholds are tuned on these questions, so its scores are too high"
+def is_tuned_on(tuning: Tuning | None, data_sha256: str) -> bool:
+    """Return True where a model's thresholds were tuned on the file of its scores."""
+    return tuning is not None and data_sha256 in {file.sha256 for file in tuning.files}
 
 
 def overlap_line(share: float | None) -> str:

@@ -10,8 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from qa.base.cli import one_line
 from qa.base.errors import DownloadError, OptionError, SquadFormatError
-from qa.base.files import file_sha256, write_whole
+from qa.base.files import check_is_no_device, file_sha256, write_whole
 from qa.data.records import FORMATS, HUB, holds_records
 from qa.data.squad import read_json, unpacked
 
@@ -47,7 +48,7 @@ KNOWN_FILES = {
 }
 
 # Code that decides how records are understood: after a change of it, none stay in the cache as they were.
-CONVERTING = ("records.py", "layouts.py", "tables.py", "squad.py", "convert/*.py")
+CONVERTING = ("*.py", "convert/*.py")
 
 # Files that say which records a folder of `datasets` holds.
 SAVED = [
@@ -61,12 +62,12 @@ PARTS = ("train", "dev")
 
 
 def cache_folder() -> Path:
-    """Return the folder of downloads, by the XDG standard. OptionError for a user without a home folder."""
+    """Return the folder of downloads and conversions, by the XDG standard. OptionError without a home."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
         return (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
     except RuntimeError:
-        raise OptionError("no home folder to keep downloads in; set HOME") from None
+        raise OptionError("no home folder for the cache; set HOME or XDG_CACHE_HOME") from None
 
 
 def resolve(data: str, split: str) -> Path:
@@ -80,6 +81,7 @@ def resolve(data: str, split: str) -> Path:
     if data in SQUAD_FILES:
         return _download(*SQUAD_FILES[data][split], data)
     path = Path(data)
+    check_is_no_device(path)
     if path.exists() and holds_records(path):
         return _converted(path, split)
     if data.startswith(HUB):
@@ -111,7 +113,12 @@ def _converted(path: Path, split: str) -> Path:
     for file in files:
         digest.update(f" {file.relative_to(path)} {file_sha256(file)}".encode())
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
-    if not out.is_file():
+    if not all(file.is_file() for file in (out, log_path(out), notes_path(out))):
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            why = f"the cache cannot be written ({one_line(error)})"
+            raise OptionError(f"{path}: {why}; set XDG_CACHE_HOME to a folder that can be") from None
         convert_silently(path, out, split, to_score=to_score)
     n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
     for odd in notes_path(out).read_text(encoding="utf-8").splitlines():

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.errors import HALF_PAIR, OptionError, SquadFormatError, first_few, first_line
+from qa.base.files import check_is_no_device
 from qa.data.convert.cells import ANSWERS
 from qa.data.layouts import Record, flat_records
 from qa.data.squad import RECORD_SUFFIXES, TABLES, read_json, unpacked, unpacked_suffix
@@ -32,6 +33,7 @@ def read_records(name: str, split: str = "train") -> list[Record]:
     Raises SquadFormatError when it is in no known format, or has no column `question` or `context`.
     """
     path = Path(name)
+    check_is_no_device(path)
     if name.startswith(HUB):
         records = _numbered(_from_datasets(name, split))
     elif not path.exists():

@@ -13,6 +13,8 @@ from qa.base.errors import OptionError
 
 SCALE = ".int8_scale"
 COLUMNS = ".int8_columns"
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "int8-weights": torch.float32}
+"""Of what is not integers, by precision."""
 LARGEST = 127
 FEWEST_ROWS = 8  # of a matrix that is worth rounding
 
@@ -24,9 +26,12 @@ def stored(
     same.
 
     `columns` are factors (C,), none of them 0, by the name of a matrix (R, C). A matrix times its factors is
-    rounded already, and only so it is stored exactly. OptionError names a tensor that is not finite there.
+    rounded already, and only so it is stored exactly. OptionError names a tensor that is not finite there,
+    or a precision that is not stored here.
     """
-    dtype = torch.float16 if precision == "fp16" else torch.float32
+    if precision not in DTYPES:
+        raise OptionError(f"{precision}: PyTorch bundles store {', '.join(DTYPES)} only")
+    dtype = DTYPES[precision]
     result = dict[str, Tensor]()
     for name, tensor in tensors.items():
         stored_as = dtype if tensor.is_floating_point() else tensor.dtype

@@ -78,8 +78,12 @@ def open_packaged(path: Path) -> Bundle:
 
 def open_file_or_model(path: Path) -> Bundle:
     """Open a phone's .tflite file, a bundle or a transformers checkpoint, as the functions for each do."""
-    is_file = path.suffix.lower() == ".tflite" and path.is_file()
-    return open_packaged(path) if is_file else open_model(path)
+    return open_packaged(path) if is_phone_file(path) else open_model(path)
+
+
+def is_phone_file(path: Path) -> bool:
+    """Return True for a .tflite file."""
+    return path.suffix.lower() == ".tflite" and path.is_file()
 
 
 def _folder_name(path: Path) -> str:

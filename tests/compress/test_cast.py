@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 import torch
+from comparisons import rebundle
 from safetensors.torch import load_file
 
 from compress.cast import CastOptions, cast
@@ -93,6 +94,15 @@ def test_a_value_that_the_precision_cannot_hold_is_refused_by_name():
     assert stored(tensors, "fp32")["large"][1] == 1e5
     with pytest.raises(OptionError, match="large: has a value that is no finite number in fp16"):
         stored(tensors, "fp16")
+    with pytest.raises(OptionError, match="bf16: PyTorch bundles store fp32, fp16, int8-weights only"):
+        stored(tensors, "bf16")
+
+
+def test_integers_trained_for_another_precision_are_said_to_be_lost(make_bundle, tmp_path, capsys):
+    parent = rebundle(make_bundle(), tmp_path / "trained", grid={"precision": "int4"})
+    bundle = cast(CastOptions(parent, tmp_path / "stored"))
+    assert bundle.manifest.qat is None
+    assert f"trained for int4; export int4 from {parent}" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_cannot_be_stored_is_refused(make_bundle, tmp_path):

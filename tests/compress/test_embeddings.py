@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from comparisons import rebundle
 from safetensors.torch import load_file, save_file
 from tiny_models import ENCODER_CONFIGS
 
@@ -84,8 +85,10 @@ def test_frequent_tokens_are_kept_more_exactly():
     assert errors[1][counts > 0].mean() < 0.9 * errors[0][counts > 0].mean()
 
 
-def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path, small_squad, monkeypatch):
-    bundle = open_bundle(make_bundle())
+def test_the_stage_counts_the_tokens_of_training_questions(
+    make_bundle, tmp_path, small_squad, monkeypatch, capsys
+):
+    bundle = open_bundle(rebundle(make_bundle(), tmp_path / "trained", grid={"precision": "int4"}))
     given = []
 
     def compress_with(model, form, counts):
@@ -93,7 +96,9 @@ def test_the_stage_counts_the_tokens_of_training_questions(make_bundle, tmp_path
         model.encoder.set_words(ProductQuantizedEmbedding(30522, 64, form))
 
     monkeypatch.setattr("compress.product_quantization.compress_words", compress_with)
-    quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    made = quantize_embeddings(EmbeddingsOptions(bundle.path, tmp_path / "t", "pq4", data=str(small_squad)))
+    assert made.manifest.qat == bundle.manifest.qat, "its Linears are the same"
+    assert capsys.readouterr().out.endswith(f"--model {made.path} --quantize int4\n")
     text = small_squad.read_text().replace('"is_impossible": false', '"unlabelled": true')
     (tmp_path / "unlabelled.json").write_text(text)
     counts = token_counts(bundle, 30522, read_squad(tmp_path / "unlabelled.json", unlabelled=True))

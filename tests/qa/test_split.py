@@ -3,6 +3,7 @@
 import errno
 import os
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from comparisons import write_examples
@@ -94,6 +95,15 @@ def test_where_the_second_file_cannot_be_written_the_first_goes_too(tmp_path, mo
             split(options)
     assert list(options.out.iterdir()) == []
     assert all(path.is_file() for path in split(options))
+
+
+def test_where_nobody_reads_what_is_printed_both_files_stay(tmp_path, monkeypatch):
+    write_examples(tmp_path / "mine.json", examples_on([10] * 100))
+    options = SplitOptions(file=str(tmp_path / "mine.json"), out=tmp_path / "parts")
+    monkeypatch.setattr("builtins.print", Mock(side_effect=BrokenPipeError))
+    with pytest.raises(BrokenPipeError):
+        split(options)
+    assert [len(read_squad(path)) for path in sorted(options.out.iterdir())] == [200, 800]
 
 
 def test_of_too_few_questions_nothing_is_written(tmp_path):

@@ -50,6 +50,14 @@ def check_head(name: str, activation: str = "gelu") -> None:
         raise OptionError(f"unknown head activation {activation!r}; known: {', '.join(ACTIVATIONS)}")
 
 
+def follows_activation(name: str) -> bool:
+    """Return whether a head has a GELU that `activation` chooses."""
+    from torch import nn
+
+    modules = build_head(name, 8, "gelu_tanh").modules()
+    return any(isinstance(module, nn.GELU) and module.approximate == "tanh" for module in modules)
+
+
 def build_head(name: str, hidden_size: int, activation: str = "gelu", seed: int | None = None) -> "nn.Module":
     """Return a head with fresh weights, the same ones for the same `seed`."""
     import torch

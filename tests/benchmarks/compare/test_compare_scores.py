@@ -128,8 +128,11 @@ def test_scores_on_the_questions_of_the_thresholds_are_said_to_be_too_high(
         settings = replace(open_bundle(teacher).settings, null_threshold=threshold)
         settings.save(tmp_path / SETTINGS)
         new = {SETTINGS: (tmp_path / SETTINGS).read_bytes()}
-        scored(rebundle(teacher, tmp_path / "run" / name, new, tuning=counts | files), data=both)
-    said = [line for line in capsys.readouterr().err.splitlines() if "tuned on these questions" in line]
+        bundle = rebundle(teacher, tmp_path / "run" / name, new, tuning=counts | files)
+        assert [row.tuned_on_data for row in scored(bundle, data=both)] == [name == "tuned"]
+    captured = capsys.readouterr()
+    assert {word for word in captured.out.split() if word.endswith("¶")} == {"¶", "tuned¶"}
+    said = [line for line in captured.err.splitlines() if "tuned on these questions" in line]
     assert said == ["tuned: its thresholds are tuned on these questions, so its scores are too high"]
 
 

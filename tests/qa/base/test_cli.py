@@ -1,5 +1,6 @@
 """Commands as a user types them: one clear line, exit code 2, no traceback, nothing left behind."""
 
+import os
 import runpy
 import shlex
 import signal
@@ -9,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from qa.base.cli import one_line
+from qa.base.cli import Terminated, one_line, signals_of_a_stop, stops_wait
 from qa.base.errors import OptionError
 from qa.models.heads import HEADS
 
@@ -55,7 +56,7 @@ WRONG = [
     ("export.tune --model m --data a.json --data b.json", "--data: is given twice"),
     ("benchmarks.table rows.jsonl --plot ''", "--plot .: is a folder; give a file"),
     ("export.onnx --model /", "--model /: the root of a disk is no model; give a model's folder"),
-    ("export.onnx --quantize int4", "--quantize int4 is for TFLite only"),
+    ("export.onnx --quantize int4", "--quantize int4 is for tflite only, not for onnx"),
     ("export.tflite --quantize int9", "--quantize must be one of fp32, fp16, int8, int8-weights, int4"),
     ("distill.run --recipe thesis-9", "--recipe must be one of embedded, thesis-1, "),
     ("distill.run --student-head deep", f"unknown head 'deep'; known heads: {', '.join(HEADS)}"),
@@ -136,7 +137,9 @@ run_with(Config, lambda: main)
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
+)
 def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, code):
     arguments = [sys.executable, "-c", STOPPED, "--out", str(tmp_path / "bundle")]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -148,6 +151,57 @@ def test_a_command_that_is_stopped_leaves_nothing_half_made(tmp_path, number, co
     )  # waits for the child's end of the pipe too: a child that lives sleeps longer
     assert (process.returncode, stderr, rest) == (code, "interrupted\n", "")
     assert list(tmp_path.iterdir()) == []
+
+
+PRINTING = """
+from dataclasses import dataclass
+from qa.base.cli import run_with
+
+@dataclass
+class Config:
+    pass
+
+run_with(Config, lambda: lambda config: print("printed"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("stdout", "code", "said"), [("/dev/full", 2, "error: the disk is full"), (None, 141, "")]
+)
+def test_what_cannot_be_printed_ends_a_command_without_a_trace(stdout, code, said):
+    """Python would fail at its exit, with code 120, where the output waits in a buffer."""
+    if stdout is None:
+        read, write = os.pipe()
+        os.close(read)
+    else:
+        write = os.open(stdout, os.O_WRONLY)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    done = subprocess.run(
+        [sys.executable, "-c", PRINTING],
+        check=False,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    os.close(write)
+    assert done.returncode == code
+    assert done.stderr.startswith(said)
+    assert done.stderr.count("\n") == bool(said)
+
+
+def test_a_stop_waits_for_the_end_of_a_block_that_must_not_be_cut():
+    done = []
+
+    def work():
+        with stops_wait():
+            signal.raise_signal(signal.SIGTERM)
+            done.append("in the block")
+        done.append("behind it")
+
+    with pytest.raises(Terminated), signals_of_a_stop():
+        work()
+    assert done == ["in the block"]
 
 
 def test_unknown_flag_exits_2_too(command):
@@ -176,7 +230,7 @@ def test_full_disk_is_said_in_words():
 def test_a_user_without_a_home_is_told_so_only_where_one_is_needed(command, monkeypatch):
     monkeypatch.setattr("qa.data.datasets.Path.home", Mock(side_effect=RuntimeError("no home directory")))
     said = one_error(*command("distill.run", "--data", "squad_v2"))
-    assert "no home folder to keep downloads in; set HOME" in said
+    assert "no home folder for the cache; set HOME or XDG_CACHE_HOME" in said
 
 
 def test_unreachable_data_names_the_offline_way(command, monkeypatch):

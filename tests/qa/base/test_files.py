@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.base.files import check_free_space, check_new_file, write_whole
+from qa.base.files import check_free_space, check_new_file, place, write_whole
 from qa.data import datasets
+from qa.data.datasets import resolve
+from qa.data.records import read_records
 from qa.data.squad import read_squad
 
 
@@ -62,12 +64,17 @@ def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    names = ("f.partial-999999999", f"f.partial-{os.getppid()}", "g.partial-999999999")
-    dead, alive, of_another = (tmp_path / name for name in names)
-    for left in (dead, alive, of_another):
-        left.write_text("half")
+    dead, alive, of_another = (
+        f"f.partial-0-{place()}-999999999",
+        f"f.partial-0-{place()}-{os.getppid()}",
+        "g.partial-9",
+    )
+    elsewhere, old = "f.partial-0-01234567-999999999", "f.partial-1-01234567-1"
+    for name in (dead, alive, of_another, elsewhere, old):
+        (tmp_path / name).write_text("half")
+    os.utime(tmp_path / old, (0, 0))
     write_whole(tmp_path / "f", "new")
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive.name, of_another.name])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive, of_another, elsewhere])
 
 
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
@@ -76,6 +83,11 @@ def test_what_is_no_file_is_not_replaced_by_one(tmp_path):
         check_new_file(tmp_path / "pipe", "--out")
     with pytest.raises(OptionError, match=r"--out .*: is a folder; give a file"):
         check_new_file(tmp_path, "--out")
+    with pytest.raises(OptionError, match="--out -: give a file"):
+        check_new_file(Path("-"), "--out")
+    for read in (read_records, lambda name: resolve(name, "dev")):
+        with pytest.raises(OptionError, match="pipe: is a device or a pipe; give a file"):
+            read(str(tmp_path / "pipe"))
 
 
 def test_a_file_is_written_into_a_new_folder_where_one_can_be_made(tmp_path, monkeypatch):

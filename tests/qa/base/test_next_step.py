@@ -66,6 +66,11 @@ def test_it_is_spelled_as_the_command_was_started(program, python, wanted, monke
     assert capsys.readouterr().out == f"next: {wanted} 'my model' b\n"
 
 
+def test_a_file_whose_name_looks_like_a_flag_is_told_from_one(capsys):
+    say_next("compare", Path("-mine.json"), Path.cwd() / "-yours.json", "--data", "-")
+    assert capsys.readouterr().out.endswith(" ./-mine.json ./-yours.json --data -\n")
+
+
 SCRIPT = Path(sysconfig.get_path("scripts")) / "pocketqa"
 
 

@@ -189,6 +189,19 @@ def test_settings_of_zero_are_shown(seal):
     assert line.endswith("settings: seed 0, hidden_weight 0.0")
 
 
+@pytest.mark.parametrize(
+    ("method", "shown"),
+    [
+        ("structured", "method structured, keep_ffn 0.5, epochs 1"),
+        ("magnitude", "method magnitude, sparsity 0.8, epochs 1"),
+    ],
+)
+def test_settings_of_another_pruning_method_are_left_out(seal, method, shown):
+    config = {"method": method, "keep_ffn": 0.5, "sparsity": 0.8, "epochs": 1}
+    stage = {"name": "t", "sha256": "3" * 64, "stage": "prune", "config": config}
+    assert f"settings: {shown}\n" in card_of(seal(ancestors=[stage])).text
+
+
 def test_names_and_settings_of_strangers_are_text(seal):
     config = {"student": "\n\n## Licence\n\nMIT `x` | y"}
     stage = {"name": "<img src=x>", "sha256": "3" * 64, "stage": "<img>", "config": config}

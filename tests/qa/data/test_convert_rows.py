@@ -104,8 +104,13 @@ def test_data_takes_them_directly_and_says_what_is_left_out(tmp_path, monkeypatc
     said = capsys.readouterr()
     assert said.out == ""
     assert "2 records are left out" in said.err
-    assert resolve(str(tmp_path / name), "train").stem == (tmp_path / name).stem
+    found_at = resolve(str(tmp_path / name), "train")
+    assert found_at.stem == (tmp_path / name).stem
     assert "2 records are left out" in capsys.readouterr().err  # again, though nothing is converted again
+    for aside in set(found_at.parent.iterdir()) - {found_at}:
+        aside.unlink()  # as a cleaner of the cache may
+        assert resolve(str(tmp_path / name), "train") == found_at
+        assert "2 records are left out" in capsys.readouterr().err
 
 
 def test_scoring_takes_the_first_place_of_an_answer(tmp_path, monkeypatch, capsys):

@@ -19,7 +19,7 @@ public final class BenchmarkActivity extends Screen {
 
     @Override
     Listeners[] sources() {
-        return new Listeners[] {app().engine.listeners};
+        return new Listeners[] {app().engine.listeners, app().workspace.listeners}; // the latter tell of the texts to time
     }
 
     @Override

@@ -27,11 +27,12 @@ final class Passage {
         this.paragraphs = Paragraphs.split(text, LONGEST_PARAGRAPH);
     }
 
-    /** Creates a passage from a text of the user. Throws TextFileException if it is empty. */
+    /** Creates a passage from a text of the user; half an emoji becomes U+FFFD. Throws TextFileException if it is empty. */
     static Passage own(String title, String source, String text, Resources words) throws TextFileException {
         if (text.trim().isEmpty()) {
             throw new TextFileException(words.getString(R.string.text_empty));
         }
-        return new Passage(title, source, text, Collections.<String>emptyList());
+        String whole = text.replaceAll("\\p{Cs}", "\ufffd"); // a half would be another character in the stored file
+        return new Passage(title, source, whole, Collections.<String>emptyList());
     }
 }

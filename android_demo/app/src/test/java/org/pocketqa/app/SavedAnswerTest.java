@@ -54,6 +54,17 @@ public class SavedAnswerTest {
     }
 
     @Test
+    public void aTextWithHalfAnEmojiKeepsItsAnswer() {
+        phone.read("a \ude00 c \ud83d\ude00 z \ud83d");
+        String read = "a \ufffd c \ud83d\ude00 z \ufffd";
+        assertEquals(read, phone.app.workspace.passage().text);
+        assertEquals("z", phone.ask("b?"));
+        phone.start();
+        assertEquals(read, phone.app.workspace.passage().text);
+        assertEquals("b?", result().question);
+    }
+
+    @Test
     public void itOutlivesSeveralProcesses() {
         phone.ask("b");
         phone.start();

@@ -53,7 +53,8 @@ def curves(run: Path) -> dict[str, Curve]:
     tags = {term: f"{STAGE}/{term}" for term in TERMS}
     if not set(tags.values()) <= set(events.Tags()["scalars"]):
         raise OptionError(
-            f"{run}: has no curves of distillation in training/{STAGE}; give a folder of distill.run"
+            f"{run}: has no curves of distillation in training/{STAGE}; give a folder of distill.run whose "
+            "student learnt from a teacher's logits (TensorBoard shows the others)"
         )
     return {term: averaged([(e.step, e.value) for e in events.Scalars(tag)]) for term, tag in tags.items()}
 

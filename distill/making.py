@@ -23,7 +23,7 @@ from qa.base.files import file_sha256, write_whole
 from qa.base.journal import lock
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_bundle
-from qa.bundles.manifest import Made, StageRecord, recorded_options
+from qa.bundles.manifest import Made, StageRecord, Tuning, recorded_options
 from qa.bundles.overlap import overlap_line
 from qa.bundles.trained_on import TrainedOn
 from qa.data.datasets import resolve
@@ -127,6 +127,7 @@ class Making:
         if start.trained_on is not None:
             trained_on |= start.trained_on
         made = msgspec.structs.replace(made, training_data=splits.train_data)
+        settings, tuning = keep_threshold(start.settings, start.parent, splits)
         record = StageRecord(
             **msgspec.structs.asdict(made),
             format="pytorch",
@@ -136,21 +137,27 @@ class Making:
             parent=start.parent.reference() if start.parent else None,
             ancestors=start.parent.lineage() if start.parent else [],
             parameters=start.model.count_parameters(),
+            tuning=tuning,
         )
         save_bundle(
             start.model,
             self.out,
             record,
             tokenizer=start.tokenizer,
-            settings=keep_threshold(start.settings, start.parent, splits),
+            settings=settings,
             trained_on=trained_on,
             add_files=add_files,
             eval_data=splits.eval,
         )
 
 
-def keep_threshold(settings: QASettings, parent: Bundle | None, splits: DataSplits) -> QASettings:
-    """Return settings with the parent's threshold where too few are held out for one; say so on stderr."""
+def keep_threshold(
+    settings: QASettings, parent: Bundle | None, splits: DataSplits
+) -> tuple[QASettings, Tuning | None]:
+    """Return settings with the parent's threshold where too few are held out for one; say so on stderr.
+
+    Where the parent was tuned on files, that is returned too.
+    """
     had_threshold = parent is not None and parent.settings.null_threshold is not None
     held_out = splits.held_out
     if not held_out and (all_answered(splits.train) or not had_threshold):
@@ -160,23 +167,24 @@ def keep_threshold(settings: QASettings, parent: Bundle | None, splits: DataSpli
                 "python -m export.tune",
                 file=sys.stderr,
             )
-        return settings
+        return settings, None
     why_not = too_few(held_out)
     if not why_not:
-        return settings
+        return settings, None
     if parent is None or not had_threshold:
         check = "it was tuned on these all the same, so check it with python -m qa.evaluate"
         print(f"held out: {why_not}; {check}", file=sys.stderr)
-        return settings
+        return settings, None
     inherited = parent.settings
     stays = f"that of {parent.path} stays: {inherited.null_threshold:.4g}"
     print(f"held out: {why_not}; {stays}", file=sys.stderr)
-    return replace(
+    settings = replace(
         settings,
         null_threshold=inherited.null_threshold,
         strict_threshold=inherited.strict_threshold,
         calibration=inherited.calibration,
     )
+    return settings, parent.lasting_tuning
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
-from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
+from qa.bundles.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.bundles.manifest import StageRecord
 from qa.bundles.trained_on import TrainedOn
@@ -66,9 +66,10 @@ def derive(
 ) -> Bundle:
     """Save a model made of `parent` without training: with its tokenizer and held-out questions.
 
-    Its ancestors are those of the record, or the parent's. `averaged` are the models it is the mean of; then
-    no parent's tuning is kept.
+    Its ancestors are those of the record, or the parent's. `averaged` are the models it is the mean of, which
+    is tuned on what the parent holds out.
     """
+    is_tuned_again = averaged and HELD_OUT in parent.manifest.files
     return save_bundle(
         model,
         out,
@@ -76,7 +77,7 @@ def derive(
             record,
             parent=parent.reference(),
             ancestors=record.ancestors or parent.lineage(),
-            tuning=None if averaged else parent.lasting_tuning,
+            tuning=None if is_tuned_again else parent.lasting_tuning,
         ),
         tokenizer=parent.path,
         settings=parent.settings,

@@ -7,6 +7,7 @@ from qa.base.files import file_sha256
 from qa.base.sampling import evenly
 from qa.bundles.bundle import Bundle
 from qa.evaluation.predict import evaluate_runtime
+from qa.evaluation.threshold import all_answered
 from qa.runtime.runtimes import load_runtime
 
 QUESTIONS = 200
@@ -34,7 +35,7 @@ def teacher_score(teacher: Bundle, splits: DataSplits) -> str:
     if not sample:
         return f"{teacher.path}: no question has a label, so the teacher is not scored"
     model = teacher
-    if all(e.answers for e in sample):
+    if all(e.answers for e in sample) and all_answered(splits.train):  # so a student always answers, too
         model = replace(teacher, settings=teacher.settings.in_mode("answering"))
     metrics, _ = evaluate_runtime(load_runtime(model), model, sample)
     f1 = f"F1 {metrics['f1']:.2f} on {len(sample)} questions of {source}"

@@ -19,6 +19,7 @@ from distill.student import (
 from distill.training.objectives import supervised
 from distill.training.trainer import Trainer
 from qa.base.cli import check_exclusive, check_option
+from qa.base.errors import OptionError
 from qa.base.next_step import say_next
 from qa.bundles.bundle import MANIFEST, Bundle, open_adapter
 from qa.bundles.hf_import import open_model, output_beside
@@ -84,6 +85,8 @@ def starting_point(options: FinetuneOptions) -> Start:
     model = start.model
     if options.layers is not None:
         n_layers = len(model.encoder.layers)
+        if not n_layers:
+            raise OptionError(f"--layers: {options.model} is a {model.head_name} model, without layers")
         check_option(
             options.layers <= n_layers, "--layers", options.layers, f"at most the {n_layers} of --model"
         )

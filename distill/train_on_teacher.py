@@ -17,6 +17,7 @@ from qa.bundles.bundle import Bundle, copy_bundle
 from qa.bundles.hf_import import open_model
 from qa.bundles.manifest import Made
 from qa.bundles.next_export import say_next_export
+from qa.models.heads import DEFAULT_HEAD, HEADS
 from qa.models.model import QAModel
 from qa.models.standalone import STANDALONE_MODELS
 from qa.text.settings import QASettings
@@ -57,6 +58,8 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     teacher = TeacherBundle(bundle)
     # Nothing of a teacher is in a student of an encoder that gold answers alone taught.
     origin = None if starts_from_encoder(options) and not taught else bundle
+    if origin and not parent:
+        origin = replace(origin, settings=for_students(origin.settings, options))
     splits = load_splits(options.data, options.eval_data, parent or origin, unlabelled=taught)
     copied = teacher_in_run(options)
     if copied and copied.exists():
@@ -83,6 +86,17 @@ def distilled(options: DistillOptions, making: Making) -> Bundle:
     trainer.train(options.resume)
     start = replace(start, parent=parent or origin, teacher=bundle if taught else None)
     return making.save(start, splits, made, trainer)
+
+
+def for_students(settings: QASettings, options: DistillOptions) -> QASettings:
+    """Return a teacher's settings as far as a new student may keep them.
+
+    Its calibration suits its own logits. Its thresholds suit a head that learns these logits, or has learnt.
+    """
+    is_fresh = options.student_head is not None or options.student_encoder is not None
+    if is_fresh and options.weights().alpha == 1:
+        return options.window_settings(settings)
+    return replace(settings, calibration=None)
 
 
 def starts_from_encoder(options: DistillOptions) -> bool:
@@ -139,5 +153,6 @@ def new_student(
     if name in STANDALONE_MODELS:
         model = standalone_student(name, teacher, load_encoder_tokenizer(teacher_folder), options.seed)
         return Start(model, teacher_folder, settings, None, None)
-    head = options.student_head or teacher.head_name
+    of_teacher = teacher.head_name if teacher.head_name in HEADS else DEFAULT_HEAD  # not a standalone model's
+    head = options.student_head or of_teacher
     return fresh_start(name, head, teacher.activation, settings, options.seed)

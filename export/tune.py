@@ -16,6 +16,7 @@ import msgspec
 
 from export.android.package import package_again
 from qa.base.commands import run_command
+from qa.base.errors import OptionError
 from qa.bundles.bundle import CARD, HELD_OUT, SETTINGS, Bundle, check_new_bundle, new_bundle, open_bundle
 from qa.bundles.hf_import import output_beside
 from qa.bundles.manifest import StageRecord
@@ -59,6 +60,9 @@ def tune(options: TuneOptions) -> Bundle:
     check_new_bundle(out)
     eval_data = load_eval(options.eval_data)
     bundle = open_bundle(options.model)
+    if not options.data and not (bundle.path / HELD_OUT).is_file():
+        of_parent = f"give --data (for an export, {HELD_OUT} of its parent)"
+        raise OptionError(f"{options.model}: holds out no questions; {of_parent}")
     files = [questions_to_tune(file, "--data") for file in options.data or (bundle.path / HELD_OUT,)]
     runtime = load_runtime(bundle)
     settings = options.settings(bundle.settings)

@@ -32,6 +32,8 @@ HTML_NAME = re.compile(r"\.x?html?$", re.IGNORECASE)
 HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNORECASE)
 XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
+# Python takes no decimal number of thousands of digits; in browsers, one of more than seven is U+FFFD.
+REFERENCE = re.compile(r"&#0*(\d+);?")
 TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or with the word
 HIDDEN = ("noscript", "script", "style", "template", "title", *RUBY)
@@ -187,7 +189,8 @@ def _document(source: str, raw: bytes) -> Document:
     if HTML_NAME.search(source) or HTML_START.match(text):
         page = _HTMLText(is_xhtml=XHTML_START.match(text) is not None)
         end = text.rfind(">") + 1
-        page.feed(text[:end] + TAG_START.split(text[end:], maxsplit=1)[0])  # an unfinished tag is no text
+        whole = text[:end] + TAG_START.split(text[end:], maxsplit=1)[0]  # an unfinished tag is no text
+        page.feed(REFERENCE.sub(lambda m: "&#xFFFD;" if len(m[1]) > 7 else f"&#{m[1]};", whole))
         page.close()
         text = "".join(page.parts)
     return Document(source, text)

@@ -18,6 +18,7 @@ from qa.text.answers import Candidate, Prediction
 from qa.text.features import Passage, Window, each_window
 from qa.text.preselection import preselect
 from qa.text.settings import DEFAULT_MODE, Mode, QASettings
+from qa.text.tokenization import encoded
 
 BETWEEN_TEXTS = "\n\n"
 MOST_THREADS = 1024
@@ -145,9 +146,7 @@ class Reader:
         counted = _counted(all_windows, numbers, n_in_text)
         windows = list(counted) if read_all else preselect(counted, self.settings, numbers)
         self._passages = kept if len(asked) == 1 else {}
-        tokens = self.tokenizer.encode_batch_fast(
-            [question for question, _ in asked], add_special_tokens=False
-        )
+        tokens = encoded(self.tokenizer, [question for question, _ in asked], offsets=False)
         windows = [_in_passage(window, *places[window.example]) for window in windows]
         n_read = Counter(window.example for window in windows)
         tokenized = time.perf_counter()

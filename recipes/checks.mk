@@ -42,6 +42,9 @@ STORED := $(wildcard $(OUT)/settings.txt)
 # By rename, and once: a full disk or a kill must not leave a file that no run has the settings of.
 STORE = @mkdir -p $(OUT) && { test -e $(OUT)/settings.txt || { echo '$(subst ','\'',$(SETTINGS))' > $(OUT)/settings.$$$$ && command mv $(OUT)/settings.$$$$ $(OUT)/settings.txt; }; }
 ifneq ($(STORED),)
+ifeq ($(findstring CONTENTS=,$(shell cat $(STORED))),)
+$(error $(RECIPE): $(OUT) was made by an earlier version; give another OUT)
+endif
 ifneq ($(shell cat $(STORED)),$(SETTINGS))
 $(error $(RECIPE): $(OUT) was made with $(shell cat $(STORED)); give the same, or another OUT)
 endif

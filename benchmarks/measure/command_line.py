@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from qa.base.cli import flag_of
+from qa.base.printable import on_one_line
 
 
 def relative(value: Any) -> str:
@@ -32,4 +33,4 @@ def command_line_of(script: str, config: Any, positional: str = "") -> str:
 
 def note(text: str) -> None:
     """Print one line of progress to stderr."""
-    print(text, file=sys.stderr, flush=True)
+    print(on_one_line(text), file=sys.stderr, flush=True)

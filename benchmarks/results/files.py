@@ -54,10 +54,19 @@ def _cut_torn_line(path: Path) -> None:
     raw = path.read_bytes()
     end = raw.rfind(b"\n") + 1
     last = raw[end:]
-    is_torn = last != b"" and last[: len(BEGIN)] == BEGIN[: len(last)] and not _is_result(last)
+    is_torn = last != b"" and last[: len(BEGIN)] == BEGIN[: len(last)] and not _is_whole(last)
     if is_torn and all(map(_is_result, raw[:end].splitlines())):
         os.truncate(path, end)
         print(f"{path}: its last line was torn, and is cut off", file=sys.stderr)
+
+
+def _is_whole(line: bytes) -> bool:
+    """Return whether a line is whole JSON, if only of another version."""
+    try:
+        msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_result(line: bytes) -> bool:
@@ -143,7 +152,8 @@ def _read(path: Path) -> tuple[list[AnyResult], list[ResultsError]]:
         try:
             results.append(_decoder.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            why = f"line {number} is not a result ({error}); remove that line and measure again"
+            of_older = "CHANGELOG.md says what to do with one of an earlier version"
+            why = f"line {number} is not a result ({error}); {of_older}, else remove it and measure again"
             faults.append(ResultsError(f"{path}: {why}"))
     return results, faults
 

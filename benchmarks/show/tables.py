@@ -163,10 +163,10 @@ def as_text(table: Table) -> str:
 
     footnotes = [
         textwrap.fill(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        for text in table.footnotes
+        for text in map(on_one_line, table.footnotes)
     ]
     rule = "-" * (sum(widths) + gaps)
-    texts = [table.title, aligned(table.headings), rule, *map(aligned, table.cells), *footnotes]
+    texts = [on_one_line(table.title), aligned(lines[0]), rule, *map(aligned, lines[1:]), *footnotes]
     return "".join(f"{text.rstrip()}\n" for text in texts)
 
 
@@ -193,8 +193,8 @@ def show(tables: Sequence[Table], path: Path | None, name: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text without HTML, which Markdown would pass on: users choose the names."""
-    return html.escape(text, quote=False)
+    """Return text on one line without HTML, which Markdown would pass on: users choose the names."""
+    return html.escape(on_one_line(text), quote=False)
 
 
 def check_markers(path: Path, name: str) -> re.Match[str]:

@@ -58,7 +58,8 @@ def load_checkpoint(path: Path, model: nn.Module, state: dict[nn.Parameter, Any]
     metadata = file.metadata() or {}
     if metadata.get("fingerprint") != fingerprint:
         raise OptionError(
-            f"{path}: made with other options, data or model; use the same ones, or remove it to start again"
+            f"{path}: made with other options, data or model; use the same ones, and the same version, or "
+            "remove it to start again"
         )
     step = int(metadata["step"])
     names = set(file.keys())

@@ -15,7 +15,7 @@ from qa.base.next_step import say_next_distilling
 from qa.base.shipped import TEACHER, shipped
 from qa.bundles.hf_import import open_model
 from qa.data.datasets import resolve, source_reference
-from qa.data.squad import Answer, Example, check_new_squad, read_originals, write_squad
+from qa.data.squad import Answer, Example, check_new_squad, grouped, read_originals, write_squad
 
 if TYPE_CHECKING:
     from distill.unlabelled.words import SimilarWords
@@ -74,7 +74,7 @@ class UnlabelledOptions:
 def add_unlabelled(options: UnlabelledOptions) -> list[Example]:
     """Write the file and print how many questions of each sort it has."""
     path = resolve(options.data, "train")
-    given = read_originals(path)
+    given = grouped(read_originals(path))
     articles = [
         [list(passage) for _, passage in groupby(article, lambda e: e.context)]
         for _, article in groupby(given, lambda e: e.article)

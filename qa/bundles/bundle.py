@@ -132,6 +132,8 @@ def _manifest_bytes(path: Path) -> bytes:
     if not (path / MANIFEST).is_file():
         inside = {file.parent.name for name in (MANIFEST, CONFIG) for file in path.glob(f"*/{name}")}
         give = "a folder that a PocketQA stage wrote, or run the stage that makes it again"
+        if (path / "adapter_config.json").is_file():
+            give = "a bundle: an adapter of peft is merged into its model first, with merge_and_unload()"
         with_weights = (path / FORMATS["pytorch"].weights).is_file()
         if with_weights and not (path / CONFIG).is_file():
             give = f"a folder that a PocketQA stage wrote, or a checkpoint with its {CONFIG}"

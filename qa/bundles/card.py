@@ -114,7 +114,11 @@ def _nearest(chain: Sequence[Ancestor]) -> Sequence[Ancestor]:
     """Return the stages to show, nearest first. They end at a mean, since several models lie behind it."""
     shown = chain[: 1 + SHOWN_ANCESTORS]
     # A stored copy of a mean names the same models as the mean itself, which follows it.
-    means = [n for n, s in enumerate(shown, start=1) if s.averaged and s.averaged != chain[n].averaged]
+    means = [
+        n
+        for n, stage in enumerate(shown, start=1)
+        if stage.averaged and (n == len(chain) or stage.averaged != chain[n].averaged)
+    ]
     return shown[: means[0]] if means else shown
 
 
@@ -210,7 +214,7 @@ def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     """Return the options that decided what a stage made."""
     config = stage.config or {}
     hidden: tuple[str, ...] = TEACHERS_SETTINGS if "teacher_encoder" in config else ()
-    if (own := config.get("method")) in METHODS_SETTINGS:
+    if (own := str(config.get("method"))) in METHODS_SETTINGS:
         hidden += tuple(chain.from_iterable(n for name, n in METHODS_SETTINGS.items() if name != own))
     return [
         (key, value)

@@ -20,7 +20,7 @@ from typing import Any
 from qa.base.cli import one_line
 from qa.base.commands import run_command
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import file_sha256, in_a_folder_here
+from qa.base.files import check_is_no_device, file_sha256, in_a_folder_here
 from qa.base.shipped import is_shipped
 from qa.bundles.bundle import MANIFEST, SETTINGS, Bundle, check_new_bundle, new_bundle, open_bundle
 from qa.bundles.manifest import CheckpointReference, Manifest, StageRecord, recorded_name
@@ -134,6 +134,8 @@ def source_files(folder: Path) -> dict[str, str]:
     from qa.models.pretrained import CHECKPOINT_FILES
 
     files = [path for path in sorted(folder.iterdir()) if path.name in CHECKPOINT_FILES]
+    for path in files:
+        check_is_no_device(path)
     return {path.name: file_sha256(path) for path in files}
 
 

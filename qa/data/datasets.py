@@ -6,6 +6,7 @@ import os
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,9 +66,12 @@ def cache_folder() -> Path:
     """Return the folder of downloads and conversions, by the XDG standard. OptionError without a home."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
-        return (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
+        folder = (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
     except RuntimeError:
         raise OptionError("no home folder for the cache; set HOME or XDG_CACHE_HOME") from None
+    with suppress(OSError):  # who writes into it says what is wrong
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # converted questions may be private
+    return folder
 
 
 def resolve(data: str, split: str) -> Path:

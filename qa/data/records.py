@@ -189,7 +189,7 @@ def _arrow_files(path: Path, split: str) -> list[Path]:
     folder = path / split if (path / "dataset_dict.json").is_file() else path
     state = read_json(folder / "state.json", "state") if (folder / "state.json").is_file() else {}
     try:
-        saved = [folder / file["filename"] for file in state.get("_data_files") or []]
+        saved = [folder / Path(file["filename"]).name for file in state.get("_data_files") or []]
         if state.get("_indices_data_files"):
             raise SquadFormatError(f"{folder}: is a selection of its rows; save it after flatten_indices()")
     except (AttributeError, KeyError, TypeError):

@@ -65,9 +65,11 @@ class OnnxRuntime:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Attention weights of padding are denormal numbers, which make Softmax several times slower.
         options.add_session_config_entry("session.set_denormal_as_zero", "1")
+        # No manifest has hashes of weights in further files, so they are looked for where there can be none.
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(weights))
         try:
             self._session = ort.InferenceSession(
-                str(weights), options, providers=[(provider, PROVIDER_OPTIONS[provider])]
+                weights.read_bytes(), options, providers=[(provider, PROVIDER_OPTIONS[provider])]
             )
         except Exception as error:  # onnxruntime's own exception types share no public base
             raise BundleError(f"{weights}: ONNX Runtime cannot load it ({first_line(error)})") from None

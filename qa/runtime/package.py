@@ -163,7 +163,12 @@ def read_zip(path: Path, data: bytes) -> tuple[int, dict[str, str]]:
             for name, member in zip(names, members, strict=True):
                 if not member.compress_size - MOST_ADDED <= member.file_size <= MOST_BYTES[name]:
                     raise BundleError(f"{path}: {name} claims {member.file_size} bytes; copy the file again")
-            contents = {name: archive.read(name) for name in names}
+                if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise BundleError(f"{path}: {name} is packed in another way; export the model again")
+            contents = {}
+            for name, member in zip(names, members, strict=True):
+                with archive.open(member) as stream:  # no more than it claims is unpacked
+                    contents[name] = stream.read(member.file_size + 1)
             texts = {name: content.decode() for name, content in contents.items()}
             directory_at = archive.start_dir
     except BundleError:

@@ -18,7 +18,7 @@ from qa.data.squad import Example
 from qa.formats.tensors import Inputs, padded_inputs
 from qa.text.marks import ends_with_marks
 from qa.text.settings import QASettings
-from qa.text.tokenization import special_tokens, token_id
+from qa.text.tokenization import encoded, special_tokens, token_id
 
 TOKENIZER_BATCH = 2000
 TOKENIZER_CHARACTERS = 2_000_000  # while a batch is tokenized, a token takes about 100 bytes
@@ -121,7 +121,7 @@ def each_window(
     sep_id = token_id(tokenizer, special_tokens(tokenizer).sep)
     for first in range(0, len(examples), TOKENIZER_BATCH):
         part = examples[first : first + TOKENIZER_BATCH]
-        questions = tokenizer.encode_batch_fast([e.question for e in part], add_special_tokens=False)
+        questions = encoded(tokenizer, [e.question for e in part], offsets=False)
         for number, (example, question) in enumerate(zip(part, questions, strict=True), start=first):
             head = question_head(question.ids, tokenizer, settings.max_question_length)
             yield from _example_windows(number, example, head, passages[example.context], sep_id, settings)
@@ -142,7 +142,7 @@ def tokenize_passages(texts: list[str], tokenizer: Tokenizer, progress: bool = F
         total=len(texts), desc="tokenizing passages", unit="passage", disable=not progress, delay=1.0
     ) as bar:
         for part in _batches(texts):
-            encodings = tokenizer.encode_batch(part, add_special_tokens=False)
+            encodings = encoded(tokenizer, part)
             for text, encoding in zip(part, encodings, strict=True):
                 pairs = encoding.offsets if bare else [_trimmed(text, *pair) for pair in encoding.offsets]
                 offsets = np.array(pairs, np.int32).reshape(-1, 2)

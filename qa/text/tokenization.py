@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, processors
+from tokenizers import Encoding, Tokenizer, processors
 
 from qa.base.errors import BundleError, first_line
 from qa.formats.tensors import INPUTS
@@ -88,6 +88,14 @@ def tokenizer_errors(where: str | Path, what: str) -> Iterator[None]:
         raise
     except BaseException as error:  # the Rust side raises bare Exceptions, and panics that are not even these
         raise BundleError(f"{where}: {what} ({first_line(error)})") from None
+
+
+def encoded(tokenizer: Tokenizer, texts: list[str], *, offsets: bool = True) -> list[Encoding]:
+    """Return the encodings of texts without special tokens. BundleError where the tokenizer fails."""
+    encode = tokenizer.encode_batch if offsets else tokenizer.encode_batch_fast
+    with tokenizer_errors("tokenizer.json", "fails on a text"):
+        encodings: list[Encoding] = encode(texts, add_special_tokens=False)
+    return encodings
 
 
 def prepared(tokenizer: Tokenizer, where: str | Path) -> Tokenizer:

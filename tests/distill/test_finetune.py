@@ -8,7 +8,7 @@ import msgspec
 import pytest
 import torch
 from checkpoints import change_weights, write_checkpoint
-from comparisons import copied, write_examples
+from comparisons import copied, rebundle, write_examples
 from json_files import change_json
 
 from distill.data import load_splits
@@ -22,7 +22,7 @@ from qa.base.files import file_sha256
 from qa.base.shipped import FOLDER, STUDENT
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.bundles.manifest import FileReference, Scores
-from qa.data.datasets import resolve
+from qa.data.datasets import data_reference, resolve
 from qa.data.origins import MINILM
 from qa.data.sample import SampleOptions
 from qa.data.sample import write_sample as sample_main
@@ -278,10 +278,14 @@ def test_the_threshold_of_the_parent_stays_where_few_questions_are_held_out(
     make_bundle, few, small_squad_v2, tmp_path, capsys
 ):
     source = open_bundle(make_bundle())
-    parent = copied(source, tmp_path / "parent", null_threshold=-1.25)
+    judged = {"n_questions": 200, "n_unanswerable": 60, "n_articles": 20, "resampled": "questions"}
+    judged |= {"data": data_reference(small_squad_v2), "null_threshold_interval": (-2.0, 0.0)}
+    untold = copied(source, tmp_path / "untold", null_threshold=-1.25)
+    parent = open_bundle(rebundle(untold.path, tmp_path / "parent", tuning=judged))
     options = few | {"data": str(small_squad_v2)}
     tuned = finetune(FinetuneOptions(model=str(parent.path), out=tmp_path / "tuned", **options))
     assert tuned.settings.null_threshold == -1.25
+    assert tuned.manifest.tuning == parent.manifest.tuning, "scores on that file stay too high"
     printed = capsys.readouterr().err
     assert "held out: nothing" in printed
     assert "stays: -1.25" in printed

@@ -20,7 +20,7 @@ from distill.logits import compute_logits as fill_cache
 from distill.making import refuse_unless_resumed, work_folder
 from distill.options import DistillOptions
 from distill.teacher import TeacherBundle
-from distill.train_on_teacher import distil
+from distill.train_on_teacher import distil, for_students
 from distill.training.checkpoint import CHECKPOINT
 from qa.base.errors import BundleError, OptionError
 from qa.base.journal import lock
@@ -28,6 +28,7 @@ from qa.bundles.bundle import MANIFEST, TRAINED_ON, open_bundle
 from qa.bundles.trained_on import TrainedOn, passage_hash
 from qa.models.encoders import Encoder
 from qa.models.model import QAModel
+from qa.text.settings import Calibration, QASettings
 
 pytestmark = pytest.mark.usefixtures("fresh_accelerate")
 
@@ -183,3 +184,16 @@ def test_a_stopped_run_goes_on_only_with_the_same_student(given, changed, make_b
         distil(options)
     with pytest.raises(OptionError, match="made with other options, data or model"):
         distil(replace(options, resume=True, **changed))
+
+
+def test_a_new_student_has_a_threshold_of_its_teacher_only_where_it_learns_its_logits():
+    tuned = QASettings(null_threshold=1.5, calibration=Calibration(2.0, 0.5))
+    for given, threshold in (
+        ({}, 1.5),
+        ({"student_layers": 1}, 1.5),
+        ({"student_layers": 1, "student_head": "linear"}, 1.5),
+        ({"student_layers": 1, "student_head": "linear", "alpha": 1.0}, None),
+        ({"student_encoder": "bidaf", "alpha": 1.0, "hidden_weight": 0.0}, None),
+    ):
+        kept = for_students(tuned, DistillOptions(**given))
+        assert (kept.null_threshold, kept.calibration) == (threshold, None)

@@ -137,6 +137,29 @@ def test_a_passage_without_a_title_is_an_article(tmp_path):
     assert all(e.context != passages[int(e.id[0])] for e in added)
 
 
+def test_passages_that_come_back_later_in_the_file_are_the_same(tmp_path):
+    """Annotation tools write a paragraph for each question, in the order of the work."""
+    asked = [
+        Example(f"{n}-{number}", "Title", text, "Which?", (Answer(text, 0),), False)
+        for number in range(3)
+        for n, text in enumerate(("First text.", "Second text."))
+    ]
+    paragraphs = [
+        {
+            "context": e.context,
+            "qas": [{"id": e.id, "question": "Which?", "answers": [{"text": e.context, "answer_start": 0}]}],
+        }
+        for e in asked
+    ]
+    source = tmp_path / "source.json"
+    source.write_text(json.dumps({"data": [{"title": "Title", "paragraphs": [p]} for p in paragraphs]}))
+    made = add_unlabelled(UnlabelledOptions(data=str(source), out=tmp_path / "more.json", passages=1))
+    added = [e for e in made if e.unlabelled]
+    assert len(added) == len(asked)
+    assert all(e.context != asked[0].context for e in added if e.id.startswith("0-"))
+    assert all(e.context != asked[1].context for e in added if e.id.startswith("1-"))
+
+
 def test_nothing_unlabelled_is_held_out_and_nothing_of_the_held_out_is_trained_on(tmp_path):
     def question(number):
         return {"id": number, "question": "Which?", "answers": [], "is_impossible": True}

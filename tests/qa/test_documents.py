@@ -62,6 +62,7 @@ def test_a_text_that_mentions_pdf_is_a_text(tmp_path):
         ("<html xmlns='x'><p>Rent <![CDATA[is < 900]]>", "Rent is < 900"),
         ("<p>Rent <![CDATA[is < 900]]>", "Rent"),
         ("<p>H<sub\n>2</sub\n>O and 5<!--\n-->00\n<em>o</em\n>n", "H2O and 500 on"),
+        (f"<p>Rent &#{'1' * 5000};is &#{'0' * 5000}57;00", "Rent \ufffdis 900"),
         ("<p>Rent <svg><title>due</title></svg> is 900", "Rent is 900"),
         ("<p><ruby>漢<rt>かん</p><p>Rent", "漢 Rent"),
         ("<ruby>東京<rt>とうきょう</rt></ruby>に<ruby>住<rp>(<rt>す<rp>)</ruby>む", "東京に住む"),

@@ -84,7 +84,7 @@ def test_a_line_that_breaks_its_class_is_named_and_left_out(tmp_path, change, sa
     good = msgspec.json.encode(timed())
     path.write_bytes(good + b"\n" + json.dumps(json.loads(good) | change).encode() + b"\n" + good[:40])
     with pytest.raises(
-        ResultsError, match=rf"rows\.jsonl: line 2 is not a result \(.*{said}.*\); remove that line"
+        ResultsError, match=rf"rows\.jsonl: line 2 is not a result \(.*{said}.*\); CHANGELOG\.md"
     ):
         read_results(path)
     results, faults = sound_results(path)
@@ -132,7 +132,12 @@ def test_a_torn_last_line_is_cut_off_before_more_are_appended(tmp_path, capsys):
     assert str(path) in capsys.readouterr().err
     path.write_bytes(whole[:-1])
     assert ResultFile(path).old == [scored()], "only its line end is missing"
-    for other in (b'{"version": "1.1"}', whole + b'{"version"', b'no result\n{"kind"'):
+    for other in (
+        b'{"version": "1.1"}',
+        whole + b'{"version"',
+        b'no result\n{"kind"',
+        whole + b'{"kind": "older"}',
+    ):
         path.write_bytes(other)
         with pytest.raises(ResultsError, match="is not a result"):
             ResultFile(path)

@@ -4,6 +4,7 @@ tests/test_docs_results.py holds the pages against the committed rows: columns, 
 """
 
 from operator import itemgetter
+from unicodedata import category
 
 import msgspec
 import pytest
@@ -181,6 +182,14 @@ def test_footnotes_explain_what_is_shown_only():
     without = footnotes([on_target("s", **NO_BASELINE)])
     assert "compare the baseline on this machine first" in without
     assert "--baseline" not in without
+
+
+def test_names_of_strangers_move_no_cursor():
+    odd = "dev\x1b[2J\x9b31m\u202e.json"
+    tables = view_tables(collect([scored(odd, data=Data(odd, "d"), train_overlap=0.5)]), "summary")
+    for text in (*map(as_text, tables), *map(as_markdown, tables)):
+        assert "dev[2J31m.json" in text
+        assert not {category(character) for character in text if character != "\n"} & {"Cc", "Cf"}
 
 
 def test_data_sets_and_machines_are_not_mixed():

@@ -24,6 +24,7 @@ from export.parity import check_parity, real_windows
 from qa.base.errors import BundleError, OptionError, ParityError, UnsupportedExport
 from qa.formats.precision import PRECISIONS
 from qa.models.model import QAModel
+from qa.runtime.engines import OnnxRuntime
 from qa.runtime.runtimes import TorchRuntime, load_runtime
 
 FLAGS = ["fp32", "fp16", "int8", "int8-weights"]
@@ -194,6 +195,14 @@ def test_the_file_is_plain_onnx_and_tells_nothing_of_this_machine(exported, flag
     assert structure.opset == {"ai.onnx": 20}
     assert structure.operators == dict(operators(graph))
     assert (structure.quantized_share_of_bytes > 0.8) == flag.startswith("int8")
+
+
+def test_weights_in_a_file_that_no_manifest_lists_are_refused(exported, tmp_path):
+    model = onnx.load(exported("bert")[1].weights)
+    beside = {"save_as_external_data": True, "location": "weights.data", "size_threshold": 0}
+    onnx.save_model(model, tmp_path / "model.onnx", **beside)
+    with pytest.raises(BundleError, match=r"model\.onnx: ONNX Runtime cannot load it"):
+        OnnxRuntime(tmp_path / "model.onnx", 1)
 
 
 def test_descriptions_with_source_paths_are_dropped(make_bundle):

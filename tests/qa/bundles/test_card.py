@@ -202,6 +202,12 @@ def test_settings_of_another_pruning_method_are_left_out(seal, method, shown):
     assert f"settings: {shown}\n" in card_of(seal(ancestors=[stage])).text
 
 
+def test_strangers_stages_that_do_not_fit_are_shown_all_the_same(seal):
+    stages = [{"name": name, "sha256": "3" * 64, "stage": "average"} for name in ("a", "b")]
+    own = {"config": {"method": ["structured"]}, "averaged": [{"name": "a", "sha256": "3" * 64}]}
+    assert "average" in card_of(seal(ancestors=[stages[0], stages[1] | own])).text
+
+
 def test_names_and_settings_of_strangers_are_text(seal):
     config = {"student": "\n\n## Licence\n\nMIT `x` | y"}
     stage = {"name": "<img src=x>", "sha256": "3" * 64, "stage": "<img>", "config": config}

@@ -65,6 +65,12 @@ def test_a_bundle_opens_in_transformers_and_comes_back_the_same(tmp_path, family
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
 
 
+def test_a_link_to_a_device_in_a_checkpoint_is_refused(checkpoint, cache):
+    (checkpoint / "merges.txt").symlink_to("/dev/zero")
+    with pytest.raises(OptionError, match=r"merges\.txt: is a device or a pipe"):
+        open_model(checkpoint)
+
+
 def test_the_same_files_are_one_bundle_in_the_cache(checkpoint, cache, tmp_path):
     first = open_model(checkpoint)
     assert first.path.is_relative_to(cache)

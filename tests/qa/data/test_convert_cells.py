@@ -343,7 +343,8 @@ def test_a_folder_of_datasets_is_read_without_its_caches(tmp_path):
     arrow(saved / "data-00000-of-00001.arrow", **question("saved"))
     arrow(saved / "cache-1f2e3d.arrow", **question("cached"))
     assert list(convert(saved)[0]) == ["saved"]
-    state = {"_data_files": [{"filename": "data-00000-of-00001.arrow"}], "_split": "train"}
+    arrow(tmp_path / "data-00000-of-00001.arrow", **question("elsewhere"))
+    state = {"_data_files": [{"filename": "../data-00000-of-00001.arrow"}], "_split": "train"}  # not followed
     (saved / "state.json").write_text(json.dumps(state))
     (saved / "dataset_info.json").write_text("{}")
     arrow(saved / "tmp1a2b3c.arrow", **question("temporary"))

@@ -1,7 +1,12 @@
 """A phone's file alone is a model: its package holds all that answering needs."""
 
+import io
 import json
 import shutil
+import struct
+import tracemalloc
+import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +16,7 @@ from qa.base.errors import BundleError, OptionError
 from qa.base.shipped import ASKED, FOLDER
 from qa.bundles.bundle import open_bundle
 from qa.evaluate import EvaluateOptions, evaluate
-from qa.runtime.package import open_packaged
+from qa.runtime.package import open_packaged, read_zip
 
 FILE = FOLDER / ASKED / "model.tflite"
 TEXT = "In spring she lived in Paris, Zu\u0308rich and 東京. [SEP] Naïve CAFÉ\u200b, 1,900 €."
@@ -87,3 +92,23 @@ def test_a_damaged_file_and_one_without_a_package_are_refused(lone, tmp_path):
         with pytest.raises(BundleError, match=says):
             load(lone)
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_member_that_unpacks_to_more_than_it_claims_takes_no_memory(lone, method):
+    """A stranger's file of 20 MB that would fill 200 MB; tracemalloc sees what Python's zlib and bz2 take."""
+    data = FILE.read_bytes()
+    _, texts = read_zip(FILE, data)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in texts.items():
+            is_bomb = name == "vocab.txt"
+            archive.writestr(name, b"a" * 200_000_000 if is_bomb else text, method if is_bomb else 8)
+        claimed = archive.getinfo("vocab.txt")
+        size, claimed.file_size = claimed.file_size, 200_000
+    content = packed.getvalue().replace(struct.pack("<I", size), struct.pack("<I", 200_000))
+    tracemalloc.start()
+    with pytest.raises(BundleError, match=r"phone\.tflite: "):
+        read_zip(Path(lone), content)
+    assert tracemalloc.get_traced_memory()[1] < 50_000_000
+    tracemalloc.stop()

@@ -149,6 +149,7 @@ def average(options: AverageOptions) -> Bundle:
     """Open the models, save their mean and print where."""
     from distill.save import derive
     from distill.student import same_tokens
+    from qa.evaluation.threshold import read_held_out, too_few
 
     check_new_bundle(options.out)
     bundles = [open_model(path, format="pytorch") for path in options.models]
@@ -175,10 +176,11 @@ def average(options: AverageOptions) -> Bundle:
             "their mean may answer worse than each; train all with one --seed",
             file=sys.stderr,
         )
-    if HELD_OUT not in bundles[0].manifest.files and bundles[0].settings.null_threshold is not None:
+    few = too_few(read_held_out(bundles[0].path))
+    if few and bundles[0].settings.null_threshold is not None:
         print(
-            f"--models: {bundles[0].path} holds out no questions, so its thresholds stay; tune them with "
-            "python -m export.tune",
+            f"--models: {bundles[0].path} holds out too few questions, so its thresholds stay ({few}); tune "
+            "them with python -m export.tune",
             file=sys.stderr,
         )
     elif len({bundle.manifest.files.get(HELD_OUT) for bundle in bundles}) > 1:

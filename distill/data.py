@@ -16,7 +16,7 @@ from qa.data.squad import Example, read_squad
 from qa.evaluation.scores import EvalData, load_eval
 from qa.evaluation.threshold import hold_out, kept, read_held_out, too_few
 from qa.text.features import Window, make_windows
-from qa.text.long_answers import long_answers
+from qa.text.limits import beyond_limits
 from qa.text.settings import QASettings
 
 
@@ -82,11 +82,11 @@ def training_questions(
 def training_windows(splits: DataSplits, tokenizer: Tokenizer, settings: QASettings) -> list[Window]:
     """Return the windows of the questions to train on.
 
-    Say how many answers are longer than the model's, and where the questions are those of the excerpt.
+    Say what of them the model cannot read or give, and where the questions are those of the excerpt.
     """
     if splits.train_file == resolve(EMBEDDED, "train"):
         n = f"{len(splits.train):,} questions in English"
         print(f"data: embedded, {n} from SQuAD; --data FILE trains on your own", file=sys.stderr)
-    if line := long_answers(splits.train, tokenizer, settings):
+    for line in beyond_limits(splits.train, tokenizer, settings):
         print(f"{splits.train_file}: {line}", file=sys.stderr)
     return make_windows(splits.train, tokenizer, settings, progress=True)

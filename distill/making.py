@@ -19,7 +19,7 @@ from distill.training.checkpoint import CHECKPOINT
 from distill.training.options import BASE_WIDTH, HIGH_RATE
 from distill.training.trainer import Trainer
 from qa.base.errors import BundleError, OptionError
-from qa.base.files import file_sha256, write_whole
+from qa.base.files import check_new_folder, file_sha256, write_whole
 from qa.base.journal import lock
 from qa.base.next_step import say_next
 from qa.bundles.bundle import Bundle, open_bundle
@@ -79,14 +79,15 @@ class Making:
         """Begin, or continue with --resume. `models` are the bundles that the options name, by option.
 
         BundleError when `folder`, by default `out`, or a checkpoint exists and the run is not resumed, or was
-        made of other inputs. OptionError where another process has not yet finished the checkpoint's run, and
-        for the name of the folder of checkpoints.
+        made of other inputs. OptionError where another process has not yet finished the checkpoint's run, for
+        the name of the folder of checkpoints, and where nothing can be written.
         """
         folder = folder or out
         if folder == work_folder(folder).parent:
             raise OptionError(f"--out {folder}: checkpoints are in folders of that name; choose another")
         refuse_unless_resumed(folder, options.resume)
         if not out.exists():
+            check_new_folder(folder.absolute().parent, "--out")
             return cls(out, options, stage, None)
         bundle = open_bundle(out, format="pytorch")
         check_inputs(bundle, options, models)
@@ -167,7 +168,7 @@ def keep_threshold(
                 "python -m export.tune",
                 file=sys.stderr,
             )
-        return settings, None
+        return settings, _of_parent(parent) if parent and settings.null_threshold is not None else None
     why_not = too_few(held_out)
     if not why_not:
         return settings, None
@@ -184,7 +185,12 @@ def keep_threshold(
         strict_threshold=inherited.strict_threshold,
         calibration=inherited.calibration,
     )
-    return settings, parent.lasting_tuning
+    return settings, _of_parent(parent)
+
+
+def _of_parent(parent: Bundle) -> Tuning | None:
+    tuning = parent.lasting_tuning
+    return msgspec.structs.replace(tuning, of_parent=True) if tuning else None
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:

@@ -31,7 +31,8 @@ STUDENT_ENCODER_HELP = f"""Encoder of the student: minilm-l6 (from an installed 
 bert-base-uncased, or a folder; or a standalone model: {", ".join(STANDALONE_MODELS)}. Its head is fresh.
 Without it the student is the pruned teacher, with its head."""
 STUDENT_HEAD_HELP = f"""Fresh head of the student: {", ".join(HEADS)}. Without it a student of the teacher's
-layers keeps the teacher's head; another encoder gets a fresh one of that name."""
+layers keeps the teacher's head; another encoder gets a fresh one of that name, or {DEFAULT_HEAD} where the
+teacher is a standalone model."""
 
 
 def same_named(kind: Any, values: object) -> dict[str, Any]:
@@ -135,7 +136,7 @@ class FinetuneOptions(StageOptions, WindowOptions):
             head = self.head or DEFAULT_HEAD
             check_head(head, self.activation)
             is_moot = self.activation != "gelu" and not follows_activation(head)
-            check_exclusive(is_moot, "--activation", f"--head {head}, whose activation is always the same")
+            check_exclusive(is_moot, "--activation", f"--head {head}, which has no GELU to choose")
         if self.adapter is not None:
             for name in changed(self, ("head", "layers", "activation")):
                 check_exclusive(True, f"--{name}", "--adapter, which has its own")

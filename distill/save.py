@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 from torch import Tensor
 
-from qa.bundles.bundle import HELD_OUT, SETTINGS, Bundle, new_bundle
+from qa.bundles.bundle import SETTINGS, Bundle, new_bundle
 from qa.bundles.hf_import import say_that_it_always_answers
 from qa.bundles.manifest import StageRecord
 from qa.bundles.trained_on import TrainedOn
 from qa.evaluation.scores import EvalData, scores_of
-from qa.evaluation.threshold import copy_held_out, read_held_out, tune
+from qa.evaluation.threshold import copy_held_out, read_held_out, too_few, tune
 from qa.models.model import QAModel
 from qa.models.pretrained import copy_tokenizer
 from qa.runtime.runtimes import load_runtime
@@ -67,9 +67,9 @@ def derive(
     """Save a model made of `parent` without training: with its tokenizer and held-out questions.
 
     Its ancestors are those of the record, or the parent's. `averaged` are the models it is the mean of, which
-    is tuned on what the parent holds out.
+    is tuned on what the parent holds out, if that is enough.
     """
-    is_tuned_again = averaged and HELD_OUT in parent.manifest.files
+    is_tuned_again = averaged and not too_few(read_held_out(parent.path))
     return save_bundle(
         model,
         out,

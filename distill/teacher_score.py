@@ -16,8 +16,8 @@ QUESTIONS = 200
 def teacher_score(teacher: Bundle, splits: DataSplits) -> str:
     """Return a line with the teacher's F1 on some questions; empty where its summary has a score on them.
 
-    They are questions of the evaluation data, else held out, else from the training data. Where all have an
-    answer, the teacher answers always, as its student will.
+    They are questions of the evaluation data, else held out, else from the training data. Where these and
+    all training questions have an answer, the teacher answers always, as its student will.
     """
     scores = teacher.manifest.scores
     if splits.eval is not None and scores and scores.data.sha256 == file_sha256(splits.eval.file):

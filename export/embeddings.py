@@ -125,9 +125,10 @@ def stored_words(
     if not isinstance(words, ProductQuantizedEmbedding):
         return words, None
     if form not in (None, words.form):
+        smaller = ", or make pq4 of it with python -m compress.embeddings" if form == "pq4" else ""
         raise OptionError(
             f"--embeddings {form}: the model's embedding table is {words.form} already; leave --embeddings "
-            "out, or make a smaller form with python -m compress.embeddings"
+            f"out{smaller}"
         )
     return Int8Codebooks(words) if precision.startswith("int") else words, words.form
 

@@ -34,6 +34,7 @@ XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
 # Python takes no decimal number of thousands of digits; in browsers, one of more than seven is U+FFFD.
 REFERENCE = re.compile(r"&#0*(\d+);?")
+ISO_2022 = re.compile(r"\x1b[$(]")  # such as ISO-2022-JP, which consists of ASCII
 TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or with the word
 HIDDEN = ("noscript", "script", "style", "template", "title", *RUBY)
@@ -184,6 +185,8 @@ def _document(source: str, raw: bytes) -> Document:
     except UnicodeDecodeError as error:
         where = f"{encoding.upper()} text (byte {len(mark) + error.start})"
         raise OptionError(f"{source}: not {where}; convert it to UTF-8") from None
+    if ISO_2022.search(text):
+        raise OptionError(f"{source}: is ISO-2022 text, not UTF-8; convert it to UTF-8")
     if "\0" in text:  # UTF-32, UTF-16 without a mark, archives
         raise OptionError(f"{source}: {ZERO_BYTES}")
     if HTML_NAME.search(source) or HTML_START.match(text):

@@ -36,7 +36,7 @@ from qa.evaluation.predict import JOURNAL_ROW, answer_texts, evaluate_runtime
 from qa.runtime.package import open_file_or_model
 from qa.runtime.runtimes import load_runtime
 from qa.text.answers import Prediction
-from qa.text.long_answers import long_answers
+from qa.text.limits import beyond_limits
 from qa.text.preselection import MOST_WINDOWS
 from qa.text.settings import DEFAULT_MODE, MODE_HELP, Mode, check_mode
 
@@ -119,7 +119,7 @@ def evaluate_model(
     assert options.model is not None  # checked by __post_init__
     bundle = open_file_or_model(options.model)
     settings = bundle.settings.deciding(options.mode, options.null_threshold)
-    if line := long_answers(examples, bundle.tokenizer, settings):
+    for line in beyond_limits(examples, bundle.tokenizer, settings):
         print(f"{data}: {line}", file=sys.stderr)
     result, predictions = predictions_of(options, replace(bundle, settings=settings), data, examples)
     calibrated = calibration_scores(examples, predictions, settings)

@@ -34,7 +34,8 @@ def target_costs(flags: PruningOptions, model: QAModel, settings: QASettings) ->
         return None
     given, own = flags.target_embeddings, getattr(model.encoder.words, "form", None)
     if own is not None:
-        wanted = f"{own}, the form that the model has (python -m compress.embeddings makes smaller ones)"
+        smaller = " (python -m compress.embeddings makes pq4 of it)" if given == "pq4" else ""
+        wanted = f"{own}, the form that the model has{smaller}"
         check_option(given in (None, own), "--target-embeddings", given, wanted)
     form = given or own or flags.target_quantize
     return file_costs(model, flags.target_quantize, form, settings.max_length)

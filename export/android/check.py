@@ -107,24 +107,23 @@ def equal_predictions(one: Prediction, other: Prediction) -> bool:
 
 def check_or_push(options: AndroidOptions) -> None:
     """Compare or push, and print the result."""
-    path = options.model
-    bundle = open_packaged(path) if is_phone_file(path) else open_bundle(path, format="tflite")
-    package = read_package(bundle.weights)  # a file without one is refused before any work
+    is_alone = is_phone_file(options.model)
+    file = options.model if is_alone else open_bundle(options.model, format="tflite").weights
+    package = read_package(file)  # a file without one is refused before any work
     if options.push:
-        push(bundle.weights, package, options.serial)
+        push(file, package, options.serial)
     else:
-        compare(options, bundle)
+        compare(options, open_packaged(file), file)
 
 
-def compare(options: AndroidOptions, bundle: Bundle) -> None:
-    """Compare the app's answers with Python's, and print the result.
+def compare(options: AndroidOptions, bundle: Bundle, weights: Path) -> None:
+    """Compare the app's answers with those of Python, which reads the file as a bundle, and print the result.
 
     BundleError when the app refuses the file, ParityError when an answer differs.
     """
     examples = choose_examples(read_squad(resolve(options.data, "dev")), options.questions)
     runtime = load_runtime(bundle, 1)
     expected = answer_here(examples, bundle, runtime)
-    weights = bundle.weights
     with CoreProcess(weights) as core:
         print(f"{weights}: {weights.stat().st_size:,} bytes, SHA-256 {file_sha256(weights)}")
         print("the app's reader accepts the file")
@@ -150,4 +149,4 @@ def compare(options: AndroidOptions, bundle: Bundle) -> None:
         f"{len(examples)} of {len(examples)} real questions ({n_windows} windows, {answered} answered): "
         "answers, offsets, n-best lists, scores and no-answer decisions are equal"
     )
-    say_next("export android", "--model", bundle.path, "--push")
+    say_next("export android", "--model", options.model, "--push")

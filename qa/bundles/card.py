@@ -204,6 +204,8 @@ def _tuned_on(tuning: Tuning) -> str:
     low, high = tuning.null_threshold_interval
     files = " and ".join(map(_reference, tuning.files))
     origin = f"questions of {files}" if files else "held-out questions"
+    if tuning.of_parent:
+        return f"those of the model that it was trained from, tuned on {tuning.n_questions:,} {origin}"
     return (
         f"tuned on {tuning.n_questions:,} {origin} ({tuning.n_unanswerable:,} without an answer, articles: "
         f"{tuning.n_articles}); 95 % interval {low:.3g} to {high:.3g}, bootstrap over {tuning.resampled}"

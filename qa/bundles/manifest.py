@@ -137,6 +137,8 @@ class Tuning(Struct, frozen=True):
     """File of the questions; None for those that the model holds out."""
     more_data: list[FileReference] = []
     """Further files, of the same weight."""
+    of_parent: bool = False
+    """Whether the thresholds are those of the model that this one was trained from."""
 
     @property
     def counts(self) -> tuple[int, int, int]:

@@ -31,8 +31,11 @@ from distill.training.batches import model_inputs, to_tensors
 from distill.training.checkpoint import CHECKPOINT
 from distill.training.objectives import supervised
 from qa.base.errors import BundleError, OptionError
+from qa.base.files import file_sha256
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.bundles.manifest import FileReference
+from qa.bundles.overlap import is_tuned_on
+from qa.data.datasets import data_reference
 from qa.data.squad import Answer, Example, squad_json
 from qa.models.model import QAModel
 from qa.text.settings import QASettings
@@ -295,3 +298,14 @@ def test_what_the_model_holds_out_tunes_its_threshold_where_the_data_are_answers
     for also in (held_out[1:3], [asked("No answer")]):  # then too few are left; one has no answer
         more = replace(splits, train=[*splits.train, *also])
         assert with_held_out(more, parent) is more
+
+
+def test_the_record_of_a_threshold_stays_with_it(make_bundle, small_squad, small_squad_v2, tmp_path):
+    tuning = {"n_questions": 200, "n_unanswerable": 60, "n_articles": 20, "resampled": "questions"}
+    tuning |= {"data": data_reference(small_squad_v2), "null_threshold_interval": (-2.0, 0.0)}
+    untold = copied(open_bundle(make_bundle()), tmp_path / "untold", null_threshold=-1.25)
+    parent = rebundle(untold.path, tmp_path / "parent", tuning=tuning)
+    pruned = prune(PruneOptions(model=parent, out=tmp_path / "pruned", data=str(small_squad), epochs=0.5))
+    assert pruned.settings.null_threshold == -1.25
+    assert is_tuned_on(pruned.manifest.tuning, file_sha256(small_squad_v2))
+    assert "those of the model that it was trained from" in (pruned.path / "README.md").read_text()

@@ -197,3 +197,13 @@ def test_a_new_student_has_a_threshold_of_its_teacher_only_where_it_learns_its_l
     ):
         kept = for_students(tuned, DistillOptions(**given))
         assert (kept.null_threshold, kept.calibration) == (threshold, None)
+
+
+def test_a_student_of_few_questions_has_a_threshold_of_its_teacher_and_no_calibration(
+    make_bundle, few, small_squad_v2, tmp_path
+):
+    tuned = {"null_threshold": -1.25, "calibration": Calibration(2.0, 0.5)}
+    teacher = copied(open_bundle(make_bundle()), tmp_path / "teacher", **tuned)
+    options = few | {"data": str(small_squad_v2), "student_layers": 1, "out": tmp_path / "run"}
+    student = distil(DistillOptions(teacher=teacher.path, **options))
+    assert (student.settings.null_threshold, student.settings.calibration) == (-1.25, None)

@@ -34,7 +34,7 @@ def is_true(value: object, column: str) -> bool:
     """Return a cell's truth value; an empty cell is false."""
     truth = TRUTH.get(str("" if is_empty(value) else value).strip().lower())
     if truth is None:
-        raise Unusable(f"{column} is neither true nor false", repr(value))
+        raise Unusable(f"{column} is neither true nor false; write one of them", repr(value))
     return truth
 
 

@@ -4,12 +4,16 @@ Tools count characters otherwise than Python: JavaScript in UTF-16 units, others
 carriage returns. A counting is trusted only where every offset of the file fits in it.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from qa.data.convert.cells import Unusable
 
+POINTS = set(".,．，٫٬'’\u00a0\u2009\u202f")  # within numbers, by language
+# Vowels and final consonants of Hangul, which stand behind others in one syllable where a text is in NFD.
+JAMO_WITHIN = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 # How many units a character has in each counting.
 COUNTINGS: dict[str, Callable[[str], int]] = {
     "UTF-16 units": lambda c: 1 + (c > "\uffff"),
@@ -98,6 +102,10 @@ def only_place(context: str, text: str, start: int | None) -> int:
         else "answer is not at its answer_start, and {}; correct it"
     )
     place = context.find(text)
+    if place < 0 and unicodedata.normalize("NFKC", text) in unicodedata.normalize("NFKC", context):
+        raise Unusable(
+            "answer has other characters than its context, which look alike; copy it from there", text
+        )
     if place < 0:
         raise Unusable("answer does not occur in its context", text)
     if context.find(text, place + 1) >= 0:
@@ -118,8 +126,10 @@ def _go_on(left: str, right: str) -> bool:
     before, after = left[-1:], right[:1]
     if (_is_word(before) and _is_word(after)) or (after and unicodedata.category(after).startswith("M")):
         return True
-    point_before = before in (".", ",") and left[-2:-1].isdigit() and after.isdigit()
-    point_after = before.isdigit() and after in (".", ",") and right[1:2].isdigit()
+    if JAMO_WITHIN.match(after):
+        return True
+    point_before = before in POINTS and left[-2:-1].isdigit() and after.isdigit()
+    point_after = before.isdigit() and after in POINTS and right[1:2].isdigit()
     return point_before or point_after
 
 

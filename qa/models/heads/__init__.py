@@ -51,10 +51,12 @@ def check_head(name: str, activation: str = "gelu") -> None:
 
 
 def follows_activation(name: str) -> bool:
-    """Return whether a head has a GELU that `activation` chooses."""
+    """Return whether a head has a GELU, an nn.GELU, that `activation` chooses."""
+    import torch
     from torch import nn
 
-    modules = build_head(name, 8, "gelu_tanh").modules()
+    with torch.device("meta"):  # nothing is computed
+        modules = build_head(name, 768, "gelu_tanh", seed=0).modules()
     return any(isinstance(module, nn.GELU) and module.approximate == "tanh" for module in modules)
 
 

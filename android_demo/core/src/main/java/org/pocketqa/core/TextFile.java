@@ -52,6 +52,9 @@ public final class TextFile {
         } catch (CharacterCodingException error) {
             throw new TextFileException("The file is not " + charset + " text. Save it as plain text in UTF-8.");
         }
+        if (text.contains("\u001b$") || text.contains("\u001b(")) { // such as ISO-2022-JP, which consists of ASCII
+            throw new TextFileException("The file is ISO-2022 text. Save it as plain text in UTF-8.");
+        }
         if (text.indexOf('\0') >= 0) {
             throw new TextFileException("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
         }

@@ -1,4 +1,6 @@
-"""Gold answers that a model may not give, counted by tokens."""
+"""What a model cannot read or give: long answers and questions, scripts that its tokenizer does not know."""
+
+from dataclasses import replace
 
 import pytest
 from made_tokenizers import byte_pairs
@@ -6,7 +8,7 @@ from made_tokenizers import byte_pairs
 from qa.data.squad import Answer, Example
 from qa.models.pretrained import embedded_folder
 from qa.text.features import make_windows
-from qa.text.long_answers import long_answers
+from qa.text.limits import beyond_limits, long_answers
 from qa.text.settings import QASettings
 from qa.text.tokenization import load_tokenizer
 
@@ -44,3 +46,13 @@ def test_a_character_may_be_several_tokens(tmp_path):
 
 def test_a_question_with_one_short_answer_can_be_answered(tokenizer):
     assert long_answers([ask(CONTEXT, "fold")], tokenizer, QASettings(max_answer_length=2)) is None
+
+
+def test_questions_that_are_cut_and_a_script_that_is_unknown_are_said(tokenizer):
+    settings = QASettings(max_question_length=3)
+    known = [replace(ask(), question="who is it ?"), replace(ask(), question="who is ?")]
+    (line,) = beyond_limits(known, tokenizer, settings)
+    assert line.startswith("1 of 2 questions have more than 3 tokens")
+    thai = [Example("t", "", "กรุงเทพฯเป็นเมืองหลวง", "?", (), True)]
+    (line,) = beyond_limits([*thai, *thai], tokenizer, QASettings())
+    assert line.startswith("100% of the passages' tokens are unknown")

@@ -18,7 +18,7 @@ from benchmarks.results.files import read_results
 from benchmarks.results.rows import Accuracy
 from benchmarks.show.collecting import collect
 from benchmarks.show.differences import difference_table, split_seed
-from benchmarks.show.footnotes import known_footnotes
+from benchmarks.show.footnotes import caution_footnotes
 from benchmarks.show.tables import as_text
 from qa.base.cli import check_choice, check_option
 from qa.base.commands import run_command
@@ -84,7 +84,7 @@ def print_differences(options: DifferencesOptions) -> str:
     articles = articles_of(examples)
     data = resolve(options.data, "dev").name
     table = difference_table(f1, options.baseline, articles, data, names)
-    overlaps = known_footnotes(r for model, r in scores.items() if split_seed(model)[0] in names)
+    overlaps = caution_footnotes(r for model, r in scores.items() if split_seed(model)[0] in names)
     table = replace(table, footnotes=(*table.footnotes, *overlaps))
     text = as_text(table)
     print(text, end="")

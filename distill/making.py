@@ -87,7 +87,7 @@ class Making:
             raise OptionError(f"--out {folder}: checkpoints are in folders of that name; choose another")
         refuse_unless_resumed(folder, options.resume)
         if not out.exists():
-            check_new_folder(folder.absolute().parent, "--out")
+            check_new_folder(folder, "--out")
             return cls(out, options, stage, None)
         bundle = open_bundle(out, format="pytorch")
         check_inputs(bundle, options, models)

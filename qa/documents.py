@@ -33,7 +33,8 @@ HTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype html|<html)", re.IGNOR
 XHTML_START = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<html[^>]*\sxmlns=", re.IGNORECASE)
 HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
 # Python takes no decimal number of thousands of digits; in browsers, one of more than seven is U+FFFD.
-REFERENCE = re.compile(r"&#0*(\d+);?")
+LARGE_REFERENCE = re.compile(r"&#0*[1-9][0-9]{7,};?")
+ZEROS_OF_REFERENCE = re.compile(r"(?<=&#)0{8,}(?=[0-9])")
 ISO_2022 = re.compile(r"\x1b[$(]")  # such as ISO-2022-JP, which consists of ASCII
 TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or with the word
@@ -193,7 +194,7 @@ def _document(source: str, raw: bytes) -> Document:
         page = _HTMLText(is_xhtml=XHTML_START.match(text) is not None)
         end = text.rfind(">") + 1
         whole = text[:end] + TAG_START.split(text[end:], maxsplit=1)[0]  # an unfinished tag is no text
-        page.feed(REFERENCE.sub(lambda m: "&#xFFFD;" if len(m[1]) > 7 else f"&#{m[1]};", whole))
+        page.feed(ZEROS_OF_REFERENCE.sub("", LARGE_REFERENCE.sub("&#xFFFD;", whole)))
         page.close()
         text = "".join(page.parts)
     return Document(source, text)

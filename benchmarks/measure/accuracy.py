@@ -233,8 +233,7 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     answers = _answers(run, model.sha256)
     bundle = model.bundle
     overlap = train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples)
-    # What toolchains make gets a threshold of its own.
-    declines = model.in_process and bundle.settings.null_threshold is not None
+    declines = bundle.settings.null_threshold is not None
     tuned = declines and is_tuned_on(bundle.manifest.tuning, run.data.sha256)
     fields: dict[str, Any] = {"train_overlap": overlap, "tuned_on_data": tuned}
     if answers is not None:

@@ -114,7 +114,6 @@ def compare_with_reference(run: Run, model: ModelUnderTest, target: Target) -> H
         "reference": f"{reference.name} on {this_host().machine}",
         "reference_f1": reference_scores["f1"],
         "train_overlap": train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples),
-        "tuned_on_data": threshold is not None and is_tuned_on(bundle.manifest.tuning, run.data.sha256),
     }
     if deployment.marks is not None:
         marks = deployment.marks.read_text(encoding="ascii") if deployment.marks.is_file() else ""
@@ -179,12 +178,20 @@ def agreement(examples: Sequence[Example], answers: Answers, reference: Answers)
 
 
 def comparison(run: Run, model: ModelUnderTest) -> dict[str, Any]:
-    """Return intervals of EM and F1, and what is retained of the baseline; nothing without kept answers."""
+    """Return intervals of EM and F1, and what is retained of the baseline, where answers are kept.
+
+    And whether the threshold was tuned on the questions.
+    """
+    bundle = model.bundle
+    declines = bundle.settings.null_threshold is not None
+    fields: dict[str, Any] = {
+        "tuned_on_data": declines and is_tuned_on(bundle.manifest.tuning, run.data.sha256)
+    }
     answers = all_answers(run, answers_path(run.file.path, model.sha256, run.data.sha256, run.target))
     if answers is None:
-        return {}
+        return fields
     base, base_answers = baseline_here(run)
-    fields = answer_intervals(run.examples, answers, base_answers)
+    fields |= answer_intervals(run.examples, answers, base_answers)
     if base is None or base_answers is None:
         note(f"nothing is retained: {run.file.path} has no baseline of this machine for these questions")
         return fields

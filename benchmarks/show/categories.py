@@ -1,8 +1,8 @@
 """Scores by the category of a question, a line for each model, from results that have them."""
 
 from benchmarks.results.rows import Accuracy
-from benchmarks.show.columns import known_marks
-from benchmarks.show.footnotes import known_footnotes
+from benchmarks.show.columns import caution_marks
+from benchmarks.show.footnotes import caution_footnotes
 from benchmarks.show.groups import Group
 from benchmarks.show.tables import Column, Table, make_table
 
@@ -26,11 +26,11 @@ def category_tables(group: Group) -> list[Table]:
         return []
     counts = {name: int(scores["total"]) for name, scores in scored[0].by_category.items()}
     columns = [
-        Column("model", "model", mark=known_marks),
+        Column("model", "model", mark=caution_marks),
         *(Column(heading, key, ".2f") for heading, key in SCORES.items()),
         *(_column(name, counts[name]) for name in sorted(counts, key=lambda name: -counts[name])),
     ]
-    footnotes = (*NOTES, *known_footnotes(scored), group.machine)
+    footnotes = (*NOTES, *caution_footnotes(scored), group.machine)
     return [make_table(f"{group.data}, {scored[0].n:,} questions", columns, scored, footnotes)]
 
 

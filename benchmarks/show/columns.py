@@ -64,7 +64,7 @@ def quick_mark(path: str) -> Callable[[Any], str]:
     return lambda line: QUICK if at_path(line, f"{path}.quick") else ""
 
 
-def known_marks(scores: Accuracy | None) -> str:
+def caution_marks(scores: Accuracy | None) -> str:
     """Return the marks of a model that was trained or tuned on what it is scored on."""
     if scores is None:
         return ""
@@ -103,7 +103,7 @@ def _mean_speedup(line: Line) -> float | None:
 
 
 # The model
-MODEL = Column("model", "entry.model", mark=lambda line: known_marks(line.entry.accuracy))
+MODEL = Column("model", "entry.model", mark=lambda line: caution_marks(line.entry.accuracy))
 TARGET = Column("target", "entry.newest.target")
 DATA = Column("data", "entry.group.data", varied=True)
 MACHINE = Column("machine", "entry.newest.machine", varied=True)

@@ -31,7 +31,7 @@ def table_footnotes(group: Group, view: str) -> list[str]:
         meaning, conditions = ["; ".join(meaning)], ["; ".join(conditions)]
     return [
         *meaning,
-        *known_footnotes(group.scores),
+        *caution_footnotes(group.scores),
         *toolchain_footnotes(group.entries if view != "latency" else []),
         *quick_footnotes(rows),
         *_another_run(group, rows),
@@ -57,7 +57,7 @@ def failure_footnotes(results: Iterable[Result | None]) -> Iterator[str]:
         yield f"{failure.model}{where}{setting} failed: {failure.error}"
 
 
-def known_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
+def caution_footnotes(scores: Iterable[Result | None]) -> Iterator[str]:
     """Explain the marks of models that were trained or tuned on what they are scored on, and name these."""
     known = [r for r in scores if isinstance(r, Accuracy)]
     shares = {r.model: r.train_overlap for r in known if r.train_overlap}

@@ -87,7 +87,7 @@ class Entry:
 
     @property
     def may_be_recommended(self) -> bool:
-        """Return False where it was trained on what it is scored on."""
+        """Return False where it was trained on what it is scored on; a tuned threshold is only marked."""
         return not is_notable(self.train_overlap)
 
     @property

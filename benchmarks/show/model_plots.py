@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.results.rows import UNPADDED, Accuracy
-from benchmarks.show.columns import known_marks, package_of, tool_of, words_of
-from benchmarks.show.footnotes import known_footnotes
+from benchmarks.show.columns import caution_marks, package_of, tool_of, words_of
+from benchmarks.show.footnotes import caution_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.plots import Point, Scatter, panels_svg, reliability_panel, scatter_svg
 from benchmarks.show.tables import at_path, in_brackets, plural
@@ -86,7 +86,7 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         f"toolchain {tool_of(entry)}" if entry.is_toolchain else "",
         cost,
         f"F1 {accuracy.f1:.2f}{in_brackets(f1)}, {plural(accuracy.n, 'question')}",
-        *known_footnotes([accuracy]),
+        *caution_footnotes([accuracy]),
         f"precision {newest.precision}",
         f"embeddings {newest.embeddings}" if newest.embeddings else "",
         f"runtime {newest.runtime}" if newest.runtime else "",
@@ -94,7 +94,7 @@ def _point(entry: Entry, accuracy: Accuracy, x: float, cost: str) -> Point:
         f"bundle {newest.bundle_sha256[:16]}",
     ]
     return Point(
-        newest.model + known_marks(accuracy),
+        newest.model + caution_marks(accuracy),
         x,
         accuracy.f1,
         f1 if isinstance(f1, Interval) else None,

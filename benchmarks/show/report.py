@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from benchmarks.results.rows import AnyResult
 from benchmarks.show.columns import PAGE_MODELS, PAGE_SETTINGS, Line
-from benchmarks.show.footnotes import failure_footnotes, known_footnotes
+from benchmarks.show.footnotes import caution_footnotes, failure_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.headline import FEW_QUESTIONS, best_entry, few_questions, headline, which_to_ship
 from benchmarks.show.model_plots import group_plots
@@ -168,7 +168,7 @@ HELPERS += [
     group_plots,
     headline,
     other_baselines,
-    known_footnotes,
+    caution_footnotes,
     plural,
     ranking_tables,
     reliability,

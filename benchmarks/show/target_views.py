@@ -17,7 +17,7 @@ from benchmarks.show.columns import (
     WINDOWS,
     quick_mark,
 )
-from benchmarks.show.footnotes import failure_footnotes, known_footnotes
+from benchmarks.show.footnotes import caution_footnotes, failure_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import Column, Table, at_path, listed, make_table
 from qa.evaluation.bootstrap import LEVEL, Interval
@@ -106,7 +106,7 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
             *(text for text in FOOTNOTES if not {*text.split(":", 1)[0].split(", ")} <= hidden),
             *([f"intervals: {LEVEL:.0%}, bootstrap over {listed([*resampled])}"] if resampled else ()),
             *(f"baseline: {name} on the machine of the command, same questions" for name in bases),
-            *known_footnotes(e.accuracy for e in entries),
+            *caution_footnotes(e.accuracy for e in entries),
             *dict.fromkeys(machines),
             *dict.fromkeys(references),
             *failure_footnotes(e.failure for e in entries),

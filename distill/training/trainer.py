@@ -31,11 +31,11 @@ from distill.training.optimizers import CLIPS_GRADIENTS, build_optimizer
 from distill.training.options import TrainingOptions, high_rate
 from distill.training.precision import resolve_precision
 from distill.training.process import freed_memory_kept
-from qa.base.cli import stops_wait
 from qa.base.errors import OptionError
 from qa.base.files import check_free_space
 from qa.base.journal import lock
 from qa.base.progress import Progress
+from qa.base.stops import stops_wait
 from qa.models.attention import PLAIN
 from qa.models.encoders import attention
 from qa.models.model import QAModel

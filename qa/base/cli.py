@@ -4,11 +4,9 @@ import errno
 import io
 import os
 import re
-import signal
 import sys
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,57 +15,13 @@ from qa.base.errors import HALF_PAIR, OptionError, PocketQAError
 from qa.base.help import HELP, help_of
 from qa.base.printable import on_one_line
 from qa.base.quiet import quiet_libraries
+from qa.base.stops import Terminated, signals_of_a_stop
 
 NEGATIVE = re.compile(r"-[\d.]+[eE][-+]?\d+")
 EXIT_USER_ERROR = 2
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
 EXIT_TERMINATED = 143
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP. As on Ctrl-C, checkpoints stay, drafts and temporary folders are removed."""
-
-
-def _terminate(*_: object) -> None:
-    raise Terminated
-
-
-@contextmanager
-def signals_of_a_stop() -> Iterator[None]:
-    """Raise Terminated at SIGTERM, and at SIGHUP unless it is ignored, as under nohup."""
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
-        number = getattr(signal, name, None)
-        if number is not None and (name == "SIGTERM" or signal.getsignal(number) != signal.SIG_IGN):
-            before[number] = signal.signal(number, _terminate)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def stops_wait() -> Iterator[None]:
-    """Let signals that stop a command wait for the end of the block; only the main thread gets any."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    came: list[int] = []
-    stops = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
-    before = {
-        number: signal.signal(number, lambda number, _: came.append(number))
-        for number in stops
-        if number is not None and callable(signal.getsignal(number))
-    }
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
 
 
 def one_line(error: BaseException) -> str:
@@ -89,11 +43,11 @@ def errors_on_one_line() -> Iterator[None]:
         try:
             yield
         except SystemExit:
-            sys.stdout.flush()
+            _flush_stdout()
             raise
-        sys.stdout.flush()  # at Python's exit a failure would be a trace and exit code 120
+        _flush_stdout()
     except BrokenPipeError:  # the reader of the output (such as `head`) has closed the pipe
-        _close_stdout()
+        _flush_or_drop_stdout()
         sys.exit(EXIT_BROKEN_PIPE)
     except (PocketQAError, OSError, ModuleNotFoundError) as error:
         line = one_line(error)
@@ -101,12 +55,14 @@ def errors_on_one_line() -> Iterator[None]:
             extra = "bench" if error.name == "matplotlib" else "export"
             how = f"pip install 'pocketqa[{extra}]'"
             line = _hidden(error.name or "") or f"{error.name} is not installed; {how}"
-        print(f"error: {line}", file=sys.stderr)
-        _close_stdout()
+        with suppress(OSError):  # nobody may read that, either
+            print(f"error: {line}", file=sys.stderr)
+        _flush_or_drop_stdout()
         sys.exit(EXIT_USER_ERROR)
     except KeyboardInterrupt as stop:
-        print("interrupted", file=sys.stderr)
-        _close_stdout()
+        with suppress(OSError):
+            print("interrupted", file=sys.stderr)
+        _flush_or_drop_stdout()
         sys.exit(EXIT_TERMINATED if isinstance(stop, Terminated) else EXIT_INTERRUPTED)
 
 
@@ -116,10 +72,15 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
 
 
-def _close_stdout() -> None:
-    """Write what was printed, or drop it where that fails, so that Python does not fail at its exit."""
-    try:
+def _flush_stdout() -> None:
+    """Write what was printed. At Python's exit, a failure would be a trace and exit code 120."""
+    if not sys.stdout.closed:
         sys.stdout.flush()
+
+
+def _flush_or_drop_stdout() -> None:
+    try:
+        _flush_stdout()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -149,7 +110,6 @@ def run_with(
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     quiet_libraries()
-    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may lack the characters of a passage

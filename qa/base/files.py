@@ -4,6 +4,7 @@ import glob
 import hashlib
 import os
 import platform
+import re
 import secrets
 import shutil
 import time
@@ -72,14 +73,15 @@ def whole_folder(out: Path) -> Iterator[Path]:
 
 def _own_mark() -> str:
     """Return <random>-<place>-<process>: threads of a process have one process number."""
-    return f"{secrets.token_hex(4)}-{place()}-{os.getpid()}"
+    return f"{secrets.token_hex(4)}-{machine_mark()}-{os.getpid()}"
 
 
-def place() -> str:
-    """Return a hash of the machine and container, in which process numbers are unique."""
-    numbers = Path("/proc/self/ns/pid")
-    container = os.readlink(numbers) if numbers.is_symlink() else ""
-    return hashlib.sha256(f"{platform.node()} {container}".encode()).hexdigest()[:8]
+def machine_mark() -> str:
+    """Return a hash of the machine, its last start and the container: process numbers are unique there."""
+    facts = [platform.node()]
+    with suppress(OSError):  # on Linux
+        facts += [Path("/proc/sys/kernel/random/boot_id").read_text(), os.readlink("/proc/self/ns/pid")]
+    return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:8]
 
 
 def _sync(path: Path) -> None:
@@ -99,8 +101,11 @@ def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
     Those of this process, or of another machine or container, count as such after a day.
     """
     for temporary in path.parent.glob(f"{glob.escape(path.name)}.{mark}-*"):
-        *_, where, process = temporary.suffix.split("-")
-        is_told = where == place() and process != str(os.getpid())
+        found = re.fullmatch(rf"\.{mark}-\w+-(\w+)-(\d+)", temporary.name[len(path.name) :])
+        if not found:  # a user's own file
+            continue
+        where, process = found.groups()
+        is_told = where == machine_mark() and process != str(os.getpid())
         with suppress(FileNotFoundError):
             is_old = time.time() - temporary.stat().st_mtime > SECONDS_OF_A_DAY
             if not _is_running(process) if is_told else is_old:

@@ -220,7 +220,7 @@ def refuse_existing(out: Path) -> None:
 def check_new_bundle(out: Path) -> None:
     """Raise BundleError, before minutes of work, when `out` exists, OptionError when it cannot be written."""
     refuse_existing(out)
-    check_new_folder(out.absolute().parent, "--out")
+    check_new_folder(out, "--out")
 
 
 class Draft:

@@ -11,7 +11,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -217,7 +216,7 @@ def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:
     config = stage.config or {}
     hidden: tuple[str, ...] = TEACHERS_SETTINGS if "teacher_encoder" in config else ()
     if (own := str(config.get("method"))) in METHODS_SETTINGS:
-        hidden += tuple(chain.from_iterable(n for name, n in METHODS_SETTINGS.items() if name != own))
+        hidden += tuple(start for name, starts in METHODS_SETTINGS.items() if name != own for start in starts)
     return [
         (key, value)
         for key, value in config.items()

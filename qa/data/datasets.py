@@ -6,7 +6,6 @@ import os
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -48,7 +47,7 @@ KNOWN_FILES = {
     "95f5f63fdb08ae55056ea63b544a3652096635d7e129559aa165b96596eef3fd": ("dev", "squad"),
 }
 
-# Code that decides how records are understood: after a change of it, none stay in the cache as they were.
+# Code of which some decides how records are understood: after a change, none stay in the cache as they were.
 CONVERTING = ("*.py", "convert/*.py")
 
 # Files that say which records a folder of `datasets` holds.
@@ -66,12 +65,9 @@ def cache_folder() -> Path:
     """Return the folder of downloads and conversions, by the XDG standard. OptionError without a home."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     try:
-        folder = (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
+        return (given if given.is_absolute() else Path.home() / ".cache") / "pocketqa"
     except RuntimeError:
         raise OptionError("no home folder for the cache; set HOME or XDG_CACHE_HOME") from None
-    with suppress(OSError):  # who writes into it says what is wrong
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # converted questions may be private
-    return folder
 
 
 def resolve(data: str, split: str) -> Path:
@@ -115,17 +111,18 @@ def _converted(path: Path, split: str) -> Path:
             f"{path}: is a folder without .arrow files; give a SQuAD JSON file, or {FORMATS}"
         )
     for file in files:
+        check_is_no_device(file)
         digest.update(f" {file.relative_to(path)} {file_sha256(file)}".encode())
     out = cache_folder() / "rows" / digest.hexdigest()[:16] / f"{path.stem}.json"
-    if not all(file.is_file() for file in (out, log_path(out), notes_path(out))):
-        try:
-            out.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = f"the cache cannot be written ({one_line(error)})"
-            raise OptionError(f"{path}: {why}; set XDG_CACHE_HOME to a folder that can be") from None
-        convert_silently(path, out, split, to_score=to_score)
-    n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
-    for odd in notes_path(out).read_text(encoding="utf-8").splitlines():
+    try:
+        if not all(file.is_file() for file in (out, log_path(out), notes_path(out))):
+            convert_silently(path, out, split, to_score=to_score)
+        n_dropped = len(log_path(out).read_text(encoding="utf-8").splitlines()) - 1
+        notes = notes_path(out).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        why = f"the cache cannot be used ({one_line(error)})"
+        raise OptionError(f"{path}: {why}; set XDG_CACHE_HOME to a folder that can be written to") from None
+    for odd in notes:
         print(f"{path}: {odd}", file=sys.stderr)
     if n_dropped:
         print(f"{path}: {n_dropped} records are left out; {log_path(out)} lists them", file=sys.stderr)

@@ -12,7 +12,7 @@ from benchmarks import fit_and_compare
 from benchmarks.fit import FitOptions
 from benchmarks.fit_and_compare import fit, verdict
 from qa.base.errors import OptionError, PocketQAError, UnsupportedExport
-from qa.base.files import place
+from qa.base.files import machine_mark
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.bundles.trained_on import TrainedOn, passage_hash
 from qa.data.squad import read_squad
@@ -97,7 +97,7 @@ def test_too_few_questions_are_all_trained_on_and_nothing_is_recommended(
     )
     out = tmp_path / "mine"
     out.mkdir()
-    (out / f"questions.json.partial-0-{place()}-999999999").write_text("of a run that was killed")
+    (out / f"questions.json.partial-0-{machine_mark()}-999999999").write_text("of a run that was killed")
     file = table(tmp_path / "mine.csv", asked(6))
     fit(FitOptions(file, out, model, epochs=0.5))
     lines = capsys.readouterr().out.splitlines()

@@ -4,7 +4,7 @@ import gc
 import gzip
 import weakref
 import zlib
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import torch
 from comparisons import copied, rebundle
 from stops import stopped_at
 
-from compress.options import PruneOptions
+from compress.options import METHODS, PruneOptions
 from compress.prune.magnitude import (
     IterativePruning,
     linear_weights,
@@ -33,6 +33,7 @@ from distill.training.objectives import supervised
 from qa.base.errors import BundleError, OptionError
 from qa.base.files import file_sha256
 from qa.bundles.bundle import HELD_OUT, open_bundle
+from qa.bundles.card import METHODS_SETTINGS
 from qa.bundles.manifest import FileReference
 from qa.bundles.overlap import is_tuned_on
 from qa.data.datasets import data_reference
@@ -309,3 +310,10 @@ def test_the_record_of_a_threshold_stays_with_it(make_bundle, small_squad, small
     assert pruned.settings.null_threshold == -1.25
     assert is_tuned_on(pruned.manifest.tuning, file_sha256(small_squad_v2))
     assert "those of the model that it was trained from" in (pruned.path / "README.md").read_text()
+
+
+def test_cards_tell_the_settings_of_each_method_from_those_of_the_other():
+    for name, starts in METHODS_SETTINGS.items():
+        options = [field.name for field in fields(METHODS[name].flags)]
+        assert all(option.startswith(starts) for option in options)
+    assert METHODS_SETTINGS.keys() == METHODS.keys()

@@ -10,8 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from qa.base.cli import Terminated, one_line, signals_of_a_stop, stops_wait
+from qa.base.cli import one_line
 from qa.base.errors import OptionError
+from qa.base.stops import Terminated, signals_of_a_stop, stops_wait
 from qa.models.heads import HEADS
 
 
@@ -132,7 +133,8 @@ def main(config: Config):
         (draft.path / "model.onnx").write_bytes(b"half")
         subprocess.run([sys.executable, "-c", "import time; print('busy', flush=True); time.sleep(3600)"])
 
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and all below
+for number in (signal.SIGINT, signal.SIGHUP):  # which a background job of a shell, or nohup, ignores
+    signal.signal(number, signal.default_int_handler)
 run_with(Config, lambda: main)
 """
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qa.base.errors import OptionError, SquadFormatError
-from qa.base.files import check_free_space, check_new_file, place, write_whole
+from qa.base.files import check_free_space, check_new_file, machine_mark, write_whole
 from qa.data import datasets
 from qa.data.datasets import resolve
 from qa.data.records import read_records
@@ -65,8 +65,8 @@ def test_two_writers_with_one_process_number_do_not_meet(tmp_path):
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
     dead, alive, of_another = (
-        f"f.partial-0-{place()}-999999999",
-        f"f.partial-0-{place()}-{os.getppid()}",
+        f"f.partial-0-{machine_mark()}-999999999",
+        f"f.partial-0-{machine_mark()}-{os.getppid()}",
         "g.partial-9",
     )
     elsewhere, old = "f.partial-0-01234567-999999999", "f.partial-1-01234567-1"

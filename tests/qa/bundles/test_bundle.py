@@ -10,7 +10,7 @@ from json_files import change_json
 from sealed import RECORD, seal
 
 from qa.base.errors import BundleError
-from qa.base.files import place
+from qa.base.files import machine_mark
 from qa.bundles.bundle import MANIFEST, new_bundle, open_bundle, refuse_existing, restored_bundle
 from qa.bundles.manifest import recorded_name, recorded_options
 from qa.text.settings import QASettings
@@ -95,9 +95,11 @@ def test_a_restored_bundle_has_its_own_files_whatever_is_written(tmp_path):
 
 
 def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_path):
-    """One with the number of this process may be of another container, but not a day later."""
+    """One with the number of this process may be of another thread, but not a day later."""
     numbers = {"dead": 999999999, "alive": os.getppid(), "ours": os.getpid(), "old": os.getpid()}
-    drafts = {name: tmp_path / f".b.unfinished-{name}-{place()}-{number}" for name, number in numbers.items()}
+    drafts = {
+        name: tmp_path / f".b.unfinished-{name}-{machine_mark()}-{number}" for name, number in numbers.items()
+    }
     for draft in drafts.values():
         draft.mkdir()
     os.utime(drafts["old"], (0, 0))

@@ -69,7 +69,11 @@ def derive(
     Its ancestors are those of the record, or the parent's. `averaged` are the models it is the mean of, which
     is tuned on what the parent holds out, if that is enough.
     """
-    is_tuned_again = averaged and not too_few(read_held_out(parent.path))
+    tuning = parent.lasting_tuning
+    if averaged and not too_few(read_held_out(parent.path)):
+        tuning = None
+    elif averaged and tuning:
+        tuning = msgspec.structs.replace(tuning, of_parent=True)
     return save_bundle(
         model,
         out,
@@ -77,7 +81,7 @@ def derive(
             record,
             parent=parent.reference(),
             ancestors=record.ancestors or parent.lineage(),
-            tuning=None if is_tuned_again else parent.lasting_tuning,
+            tuning=tuning,
         ),
         tokenizer=parent.path,
         settings=parent.settings,

@@ -35,7 +35,7 @@ HTML_COMMENT = re.compile(r"<!--(>|->|.*?--!?>)", re.DOTALL)
 # Python takes no decimal number of thousands of digits; in browsers, one of more than seven is U+FFFD.
 LARGE_REFERENCE = re.compile(r"&#0*[1-9][0-9]{7,};?")
 ZEROS_OF_REFERENCE = re.compile(r"(?<=&#)0{8,}(?=[0-9])")
-ISO_2022 = re.compile(r"\x1b[$(]")  # such as ISO-2022-JP, which consists of ASCII
+ISO_2022 = re.compile(r"\x1b(\$|\([IJ])")  # such as ISO-2022-JP, which consists of ASCII
 TAG_START = re.compile(r"<[a-z/!?]", re.IGNORECASE)
 RUBY = ("rp", "rt")  # readings above words; one ends where the next begins, or with the word
 HIDDEN = ("noscript", "script", "style", "template", "title", *RUBY)

@@ -69,7 +69,8 @@ def errors_on_one_line() -> Iterator[None]:
 def _replace_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # print would take stdout instead
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - as long as the process
+            null = open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
+            setattr(sys, name, null)  # as long as the process
 
 
 def _flush_stdout() -> None:

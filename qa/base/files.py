@@ -79,8 +79,12 @@ def _own_mark() -> str:
 def machine_mark() -> str:
     """Return a hash of the machine, its last start and the container: process numbers are unique there."""
     facts = [platform.node()]
-    with suppress(OSError):  # on Linux
-        facts += [Path("/proc/sys/kernel/random/boot_id").read_text(), os.readlink("/proc/self/ns/pid")]
+    for read, path in (
+        (Path.read_text, "/proc/sys/kernel/random/boot_id"),
+        (os.readlink, "/proc/self/ns/pid"),
+    ):
+        with suppress(OSError):  # on Linux
+            facts.append(read(Path(path)))
     return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:8]
 
 

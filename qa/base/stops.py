@@ -1,6 +1,8 @@
 """Stops of a command by Ctrl-C, SIGTERM and SIGHUP; they wait while a block must not be cut."""
 
+import math
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,22 +14,26 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP. As on Ctrl-C, checkpoints stay, drafts and temporary folders are removed."""
 
 
-class _Waiting:
-    """Whether stops wait, and the signal that came meanwhile."""
+TWICE_WITHIN_S = 1.0  # a closed terminal sends SIGHUP twice: the second must not cut the clean-up
 
-    block = False
-    number: int | None = None
+
+class _State:
+    """Whether stops wait, the first that came meanwhile, and when the last one was."""
+
+    waiting = False
+    came: int | None = None
+    stopped_at = -math.inf
 
 
 def _stop(number: int, _: object = None) -> None:
-    if _Waiting.block:
-        _Waiting.number = number
+    if _State.waiting:
+        _State.came = _State.came or number
         return
     if number == signal.SIGINT:
         raise KeyboardInterrupt
-    for other in SIGNALS[1:]:  # a closed terminal sends SIGHUP twice: the second must not cut the clean-up
-        signal.signal(other, signal.SIG_IGN)
-    raise Terminated
+    before, _State.stopped_at = _State.stopped_at, time.monotonic()
+    if _State.stopped_at - before >= TWICE_WITHIN_S:
+        raise Terminated
 
 
 @contextmanager
@@ -35,6 +41,7 @@ def signals_of_a_stop() -> Iterator[None]:
     """Raise KeyboardInterrupt or Terminated at signals, but those that are ignored, as under nohup."""
     heard = [each for each in SIGNALS if signal.getsignal(each) not in (signal.SIG_IGN, None)]
     before = {number: signal.signal(number, _stop) for number in heard}
+    _State.stopped_at = -math.inf
     try:
         yield
     finally:
@@ -45,11 +52,11 @@ def signals_of_a_stop() -> Iterator[None]:
 @contextmanager
 def stops_wait() -> Iterator[None]:
     """Let a stop wait for the end of the block, under `signals_of_a_stop`."""
-    _Waiting.block = True
+    _State.waiting = True
     try:
         yield
     finally:
-        _Waiting.block = False
-        number, _Waiting.number = _Waiting.number, None
+        _State.waiting = False
+        number, _State.came = _State.came, None
         if number is not None:
             _stop(number)

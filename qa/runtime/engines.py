@@ -73,6 +73,7 @@ class OnnxRuntime:
             )
         except Exception as error:  # onnxruntime's own exception types share no public base
             raise BundleError(f"{weights}: ONNX Runtime cannot load it ({first_line(error)})") from None
+        self._session.disable_fallback()  # to a CPU, of which nothing is said
         if hasattr(self._session, "_model_bytes"):
             self._session._model_bytes = None  # which it would hold as long as the model
         # Without the libraries of CUDA it would compute on the CPU and not say so.

@@ -38,16 +38,21 @@ def long_questions(examples: Sequence[Example], tokenizer: Tokenizer, settings: 
 
 
 def unknown_tokens(examples: Sequence[Example], tokenizer: Tokenizer) -> str | None:
-    """Say what share of some passages' tokens is unknown to the tokenizer; None where it is small."""
+    """Say what share of some passages' words is unknown to the tokenizer; None where it is small."""
     passages = list(dict.fromkeys(e.context for e in examples))
     sample = [passages[i] for i in evenly(len(passages), MOST_PASSAGES)]
     unknown = token_id(tokenizer, special_tokens(tokenizer).unk)
-    ids = [index for encoding in encoded(tokenizer, sample, offsets=False) for index in encoding.ids]
-    share = ids.count(unknown) / max(1, len(ids))
+    of_words = [
+        index == unknown
+        for text, passage in zip(sample, tokenize_passages(sample, tokenizer), strict=True)
+        for index, start, end in zip(passage.ids, passage.starts, passage.ends, strict=True)
+        if any(map(str.isalpha, text[start:end]))
+    ]
+    share = sum(of_words) / max(1, len(of_words))
     if share < NOTABLE_SHARE:
         return None
     return (
-        f"{share:.0%} of the passages' tokens are unknown to the model's tokenizer, so it cannot tell these "
+        f"{share:.0%} of the passages' words are unknown to the model's tokenizer, so it cannot tell these "
         "words apart; take a model of this language and script"
     )
 

@@ -67,7 +67,7 @@ def text_of(raw):
         text = raw[len(mark) :].decode(MARKS.get(mark, "utf-8"))
     except UnicodeDecodeError:
         return None
-    return None if re.search(r"\0|\x1b[$(]", text) else text
+    return None if re.search(r"\0|\x1b(\$|\([IJ])", text) else text
 
 
 @pytest.fixture

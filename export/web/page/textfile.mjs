@@ -21,7 +21,7 @@ export function decodeText(bytes) {
   } catch {
     throw new Error(`The file is not ${mark} text. Save it as plain text in UTF-8.`);
   }
-  if (/\x1b[$(]/.test(text)) throw new Error("The file is ISO-2022 text. Save it as plain text in UTF-8."); // which is ASCII
+  if (/\x1b(\$|\([IJ])/.test(text)) throw new Error("The file is ISO-2022 text. Save it as plain text in UTF-8."); // which is ASCII
   if (text.includes("\0")) {
     throw new Error("The file contains zero bytes, so it is not plain text. Save it as plain text in UTF-8.");
   }

@@ -11,7 +11,9 @@ from functools import lru_cache
 
 from qa.data.convert.cells import Unusable
 
-POINTS = set(".,．，٫٬'’\u00a0\u2009\u202f")  # within numbers, by language
+POINTS = set(".,．，٫٬")  # within numbers, by language
+SPACES = set("'’\u00a0\u2009\u202f")  # between groups of three digits
+THREE_DIGITS = re.compile(r"\d{3}(?!\d)")
 # Vowels and final consonants of Hangul, which stand behind others in one syllable where a text is in NFD.
 JAMO_WITHIN = re.compile("[\u1160-\u11ff\ud7b0-\ud7ff]")
 # How many units a character has in each counting.
@@ -102,7 +104,7 @@ def only_place(context: str, text: str, start: int | None) -> int:
         else "answer is not at its answer_start, and {}; correct it"
     )
     place = context.find(text)
-    if place < 0 and unicodedata.normalize("NFKC", text) in unicodedata.normalize("NFKC", context):
+    if place < 0 and _as_seen(text) in _as_seen(context):
         raise Unusable(
             "answer has other characters than its context, which look alike; copy it from there", text
         )
@@ -115,10 +117,15 @@ def only_place(context: str, text: str, start: int | None) -> int:
     return place
 
 
+def _as_seen(text: str) -> str:
+    """Return a text in NFC, with a plain space for each white space."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
 def is_inside_word(context: str, text: str, place: int) -> bool:
     """Return whether a longer word or number has the text at this place."""
     end = place + len(text)
-    return _go_on(context[max(0, place - 2) : place], text) or _go_on(text, context[end : end + 2])
+    return _go_on(context[max(0, place - 2) : place], text) or _go_on(text, context[end : end + 5])
 
 
 def _go_on(left: str, right: str) -> bool:
@@ -128,9 +135,16 @@ def _go_on(left: str, right: str) -> bool:
         return True
     if JAMO_WITHIN.match(after):
         return True
-    point_before = before in POINTS and left[-2:-1].isdigit() and after.isdigit()
-    point_after = before.isdigit() and after in POINTS and right[1:2].isdigit()
+    point_before = left[-2:-1].isdigit() and _goes_on_behind(before, right)
+    point_after = before.isdigit() and _goes_on_behind(after, right[1:])
     return point_before or point_after
+
+
+def _goes_on_behind(mark: str, text: str) -> bool:
+    """Return whether a number goes on behind a mark: with any digits, or with three behind a space."""
+    return bool(mark) and (
+        (mark in POINTS and text[:1].isdigit()) or (mark in SPACES and THREE_DIGITS.match(text) is not None)
+    )
 
 
 def _is_word(character: str) -> bool:

@@ -217,25 +217,24 @@ def _place(
     return Answer(str(found), place)
 
 
-def _made_from(file: str) -> dict[str, Any] | None:
-    """Return the reference of a file, so that a development part is still known as one; None of a folder."""
+def _made_from(file: str, records: list[Record]) -> dict[str, Any] | None:
+    """Return the reference of a file of SQuAD JSON, so that its development part is still known as one."""
     path = Path(file)
-    if not path.is_file():
+    if not path.is_file() or not any(record.squad for record in records):
         return None
     reference: dict[str, Any] = {"name": path.name, "sha256": hashlib.sha256(unpacked(path)).hexdigest()}
     with suppress(SquadFormatError):  # JSON lines, which name no file that they were made from
         root = read_json(path)
-        if isinstance(root, dict):
-            reference |= {key: root[key] for key in ("made_from", "added") if key in root}
+        reference |= {key: root[key] for key in ("made_from", "added") if key in root}
     return reference
 
 
 def read_examples(
     file: str, split: str, report: Report, *, repair: bool = False, to_score: bool = False
 ) -> tuple[list[Example], dict[str, Any] | None]:
-    """Return what `convert` makes of a file's records, and the reference of the file."""
+    """Return what `convert` makes of a file's records, and the reference of the file if it is SQuAD JSON."""
     records = read_records(file, split)
-    return convert(file, records, report, repair=repair, to_score=to_score), _made_from(file)
+    return convert(file, records, report, repair=repair, to_score=to_score), _made_from(file, records)
 
 
 def convert_rows(options: RowsOptions) -> Report:

@@ -206,6 +206,21 @@ def test_a_stop_waits_for_the_end_of_a_block_that_must_not_be_cut():
     assert done == ["in the block"]
 
 
+def test_a_signal_that_comes_twice_does_not_cut_the_clean_up():
+    done = []
+
+    def work():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+            done.append("cleaned up")
+
+    with pytest.raises(Terminated), signals_of_a_stop():
+        work()
+    assert done == ["cleaned up"]
+
+
 def test_unknown_flag_exits_2_too(command):
     code, stderr = command("qa.evaluate", "--data", "embedded", "--nonsense", "1")
     assert code == 2

@@ -69,12 +69,12 @@ def test_what_a_killed_process_left_is_cleared_and_a_running_ones_is_not(tmp_pat
         f"f.partial-0-{machine_mark()}-{os.getppid()}",
         "g.partial-9",
     )
-    elsewhere, old = "f.partial-0-01234567-999999999", "f.partial-1-01234567-1"
-    for name in (dead, alive, of_another, elsewhere, old):
+    elsewhere, old, mine = "f.partial-0-01234567-999999999", "f.partial-1-01234567-1", "f.partial-mine.txt"
+    for name in (dead, alive, of_another, elsewhere, old, mine):
         (tmp_path / name).write_text("half")
     os.utime(tmp_path / old, (0, 0))
     write_whole(tmp_path / "f", "new")
-    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive, of_another, elsewhere])
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(["f", alive, of_another, elsewhere, mine])
 
 
 def test_what_is_no_file_is_not_replaced_by_one(tmp_path):

@@ -55,4 +55,6 @@ def test_questions_that_are_cut_and_a_script_that_is_unknown_are_said(tokenizer)
     assert line.startswith("1 of 2 questions have more than 3 tokens")
     thai = [Example("t", "", "กรุงเทพฯเป็นเมืองหลวง", "?", (), True)]
     (line,) = beyond_limits([*thai, *thai], tokenizer, QASettings())
-    assert line.startswith("100% of the passages' tokens are unknown")
+    assert line.startswith("100% of the passages' words are unknown")
+    chat = [Example("c", "", "see you \U0001f600 \u2713 \u2610 \U0001f680 soon", "?", (), True)]
+    assert list(beyond_limits(chat, tokenizer, QASettings())) == []

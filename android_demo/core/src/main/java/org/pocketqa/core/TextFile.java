@@ -14,6 +14,7 @@ public final class TextFile {
     private static final Pattern HTML_START =
             Pattern.compile("\\s*(<\\?xml[^>]*>\\s*)?(<!doctype html|<html)", Pattern.CASE_INSENSITIVE);
 
+    private static final Pattern ISO_2022 = Pattern.compile("\\x1b(\\$|\\([IJ])");
     private static final Pattern HTML_NAME = Pattern.compile("\\.x?html?$", Pattern.CASE_INSENSITIVE);
 
     private TextFile() {}
@@ -52,7 +53,7 @@ public final class TextFile {
         } catch (CharacterCodingException error) {
             throw new TextFileException("The file is not " + charset + " text. Save it as plain text in UTF-8.");
         }
-        if (text.contains("\u001b$") || text.contains("\u001b(")) { // such as ISO-2022-JP, which consists of ASCII
+        if (ISO_2022.matcher(text).find()) { // such as ISO-2022-JP, which consists of ASCII
             throw new TextFileException("The file is ISO-2022 text. Save it as plain text in UTF-8.");
         }
         if (text.indexOf('\0') >= 0) {

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.measure.accuracy import measure_accuracy
@@ -10,7 +11,7 @@ from benchmarks.measure.conditions import this_host
 from benchmarks.measure.hosts import open_target
 from benchmarks.measure.latency import measure_latency
 from benchmarks.measure.on_target import measure_remote
-from benchmarks.measure.phone_report import report_results
+from benchmarks.measure.phone_report import read_report, report_results
 from benchmarks.measure.plan import FULL, QUICK
 from benchmarks.measure.run import Run, now
 from benchmarks.options import CompareOptions
@@ -33,7 +34,7 @@ from benchmarks.show.collecting import collect, newest_order
 from benchmarks.show.groups import Group
 from benchmarks.show.questions import read_kept
 from benchmarks.show.report import Page, write_report
-from benchmarks.show.tables import as_text
+from benchmarks.show.tables import Table, as_text
 from benchmarks.show.views import view_tables
 from qa.base.cli import one_line
 from qa.base.errors import BundleError
@@ -97,7 +98,8 @@ def import_phone_reports(options: CompareOptions) -> list[AnyResult]:
     models = exports(options, "tflite")
     file = find_rows(options)
     run = {"command": command_line(options), "date": now()}
-    results = [result for path in options.phone_report for result in report_results(path, models, run)]
+    in_order = sorted(options.phone_report, key=lambda path: read_report(path).began_unix_ms)
+    results = [result for path in in_order for result in report_results(path, models, run)]
     for result in results:
         file.append(result)
     groups = compared(file.all, newest_order(file.all))
@@ -149,7 +151,9 @@ def show_results(options: CompareOptions) -> list[str]:
     if baseline is not None:
         others = [g for g in here if g.baseline and g.baseline.baseline_sha256 != baseline.sha256]
         left_out += [f"{g.data} on {g.target}: still compared with {g.baseline_name}" for g in others]
-    show(options, groups, here, MODEL_VIEWS[options.details], options.bundles, left_out)
+    on_phones = [group for group in groups if group.on_phone]
+    elsewhere = [*view_tables(groups, "arm"), *view_tables(on_phones, "latency")]
+    show(options, groups, here, MODEL_VIEWS[options.details], options.bundles, left_out, elsewhere)
     return left_out
 
 
@@ -200,8 +204,9 @@ def show(
     views: Sequence[str],
     bundles: Sequence[Path] = (),
     left_out: Sequence[str] = (),
+    more: Sequence[Table] = (),
 ) -> None:
-    """Write the page, say on stderr what it lacks, and print the views of some groups.
+    """Write the page, say on stderr what it lacks, and print the views of some groups, and more tables.
 
     `bundles` are those that the groups are limited to.
     """
@@ -213,9 +218,8 @@ def show(
     for notice in notices:
         note(notice)
     write_report(page, Page(groups, kept, notices, command))
-    for view in views:
-        for table in view_tables(printed, view):
-            print(as_text(table))
+    for table in (*chain.from_iterable(view_tables(printed, view) for view in views), *more):
+        print(as_text(table))
     print(f"rows: {rows}\nreport: {page}")
     if views == MODEL_VIEWS[False]:
         if not Path(COMPARE).is_file():  # as in an installation

@@ -28,7 +28,7 @@ REFUSED = {
     QEMU: ("baseline", *TIMING, "toolchains"),
     "--skip-latency": TIMING,
     "--report": (*MEASURING, "target", "questions", "phone_report"),
-    "--phone-report": ("baseline", *MEASURING, "target", "questions", "data", "details"),
+    "--phone-report": ("baseline", *MEASURING, "target", "questions", "details"),
 }
 
 

@@ -122,7 +122,10 @@ def read_report(path: Path) -> Report:
     try:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("version")
         if version == VERSION:
-            return msgspec.json.decode(raw, type=Report)
+            report = msgspec.json.decode(raw, type=Report)
+            if not (report.windows or report.questions or report.failures):
+                raise PhoneReportError(f"{path}: has no measurements; run the benchmark in the app again")
+            return report
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PhoneReportError(
             f"{path}: not a complete benchmark report of the app ({error}); share it from the app again"

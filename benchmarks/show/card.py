@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from benchmarks.results.rows import CPU, CUDA, QEMU, SSH
 from benchmarks.show.columns import MODEL, PRECISION, RUNTIME, SIZES, quick_mark, x_column
 from benchmarks.show.footnotes import (
+    busy_footnotes,
     caution_footnotes,
+    failure_footnotes,
     quick_footnotes,
     shown_times,
     table_footnotes,
@@ -67,7 +69,12 @@ def card_tables(groups: Sequence[Group]) -> list[Table]:
         for other in others:
             of = f"; x and retained over {other.baseline_name}" if other.baseline is not None else ""
             footnotes.append(f"{other.target}: {other.machine}{of}")
-            notes = (*quick_footnotes(shown_times(other, "card")), *caution_footnotes(other.scores))
+            notes = (
+                *quick_footnotes(shown_times(other, "card")),
+                *caution_footnotes(other.scores),
+                *busy_footnotes(other.times, other.newest.machine),
+                *failure_footnotes(entry.failure for entry in other.entries),
+            )
             footnotes += [f"{other.target}: {note}" for note in notes]
         if any(line.measured is None for line in lines):
             footnotes.append(f"{UNKNOWN} in all figures: not measured on that target")

@@ -17,7 +17,7 @@ from benchmarks.show.columns import (
     WINDOWS,
     quick_mark,
 )
-from benchmarks.show.footnotes import caution_footnotes, failure_footnotes
+from benchmarks.show.footnotes import busy_footnotes, caution_footnotes, failure_footnotes, quick_footnotes
 from benchmarks.show.groups import Entry, Group
 from benchmarks.show.tables import Column, Table, at_path, listed, make_table
 from qa.evaluation.bootstrap import LEVEL, Interval
@@ -89,9 +89,12 @@ FOOTNOTES = (
 def arm_tables(groups: Sequence[Group]) -> list[Table]:
     """Return a table for each data set, with a line for each model and target."""
     by_data: dict[str, list[TargetLine]] = {}
+    busy: dict[str, list[str]] = {}
     for group in groups:
         if group.data is not None and group.target.startswith((SSH, QEMU)):
             by_data.setdefault(group.data, []).extend(_target_lines(group))
+            notes = busy_footnotes(group.times, group.newest.machine)
+            busy.setdefault(group.data, []).extend(f"{group.target}: {note}" for note in notes)
     tables = []
     for data, lines in by_data.items():
         entries = [line.entry for line in lines]
@@ -107,7 +110,9 @@ def arm_tables(groups: Sequence[Group]) -> list[Table]:
             *([f"intervals: {LEVEL:.0%}, bootstrap over {listed([*resampled])}"] if resampled else ()),
             *(f"baseline: {name} on the machine of the command, same questions" for name in bases),
             *caution_footnotes(e.accuracy for e in entries),
+            *quick_footnotes([e.unpadded for e in entries if e.unpadded]),
             *dict.fromkeys(machines),
+            *busy[data],
             *dict.fromkeys(references),
             *failure_footnotes(e.failure for e in entries),
         ]

@@ -36,6 +36,7 @@ MEASURING = {"data": "squad", "baseline": Path("x"), "quick": True, "threads": (
         *(
             (PHONE | {option: value}, f"--{option} cannot be combined with --phone-report")
             for option, value in MEASURING.items()
+            if option != "data"
         ),
         (PHONE | {"skip_latency": True}, "--skip-latency cannot be combined with --phone-report"),
         (REPORT | {"skip_latency": True}, "--skip-latency cannot be combined with --report"),

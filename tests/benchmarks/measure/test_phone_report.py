@@ -121,6 +121,7 @@ def test_the_worse_thermal_status_is_kept(example, results):
         ({"windows": [{}]}, "not a complete benchmark report.*; share it from the app again"),
         ({"windows": json.loads("[" * 900 + "]" * 900)}, "not a complete benchmark report"),
         ({"surprise": 1}, "surprise"),
+        ({"windows": [], "questions": []}, "has no measurements"),
         *(({"times_ns": times}, "times_ns") for times in ([], [0], [-1], [1.5], [2**63], [10**400])),
     ],
 )
@@ -154,8 +155,22 @@ def test_a_report_becomes_results_and_tables(bundle, report, example, rows_path,
     assert all(one.machine == report_machine(read_report(report)) for one in new)
     assert (new[0].bundle_sha256, new[0].target, new[0].data) == (open_bundle(bundle).sha256, "phone", None)
     assert "--phone-report" in new[0].command
+    assert run_cli(monkeypatch, "--report", "--rows", rows_path) == 0
+    assert f"Whole questions, {report_machine(read_report(report))}" in capsys.readouterr().out
     append_result(rows_path.with_name("again.jsonl"), new[-1])
     assert read_results(rows_path.with_name("again.jsonl")) == [new[-1]]
+
+
+def test_the_newest_of_several_reports_counts_in_whatever_order_they_are_given(
+    bundle, report, rows_path, monkeypatch
+):
+    now = json.loads(report.read_text())
+    slow = [part | {"times_ns": [10 * time for time in part["times_ns"]]} for part in now["windows"]]
+    earlier = {"windows": slow, "began_unix_ms": now["began_unix_ms"] - 1}
+    before = changed(report.with_name("before.json"), now, **earlier)
+    assert run_cli(monkeypatch, bundle, "--phone-report", report, before, "--rows", rows_path) == 0
+    means = [one.latency_ms_mean for one in read_results(rows_path) if isinstance(one, PhoneLatency)]
+    assert means[0] > means[len(slow)]
 
 
 def test_a_failed_run_is_a_result_and_the_exit_code_says_so(bundle, report, rows_path, monkeypatch, capsys):

@@ -131,6 +131,8 @@ def _times(group: Group, view: str, rows: Sequence[Latency]) -> Iterator[str]:
         lengths = group.shown_lengths[-1 if view in ONE_LENGTH else 0 :]
         settings = " or ".join(map(words_of, lengths))
         yield f"ms: mean of the runtime call for one window, 1 thread, {settings}"
+    if group.times and not rows and view in ("summary", *ONE_LENGTH):
+        yield "times: of other threads or batches than one thread and one window; --details prints them"
     if any(group.speedup(row) is not None for row in rows):
         same = "at the same lengths and threads in the same run, by mean times"
         yield f"x: speed-up over {group.baseline_name} {same}"

@@ -192,6 +192,13 @@ def test_names_of_strangers_move_no_cursor():
         assert not {category(character) for character in text if character != "\n"} & {"Cc", "Cf"}
 
 
+def test_times_of_other_settings_alone_are_named():
+    (table,) = view_tables(collect([scored(), timed(threads=2)]), "brief")
+    assert "times: of other threads or batches" in " ".join(table.footnotes)
+    (table,) = view_tables(collect([scored(), timed()]), "summary")
+    assert "times: of other threads" not in " ".join(table.footnotes)
+
+
 def test_data_sets_and_machines_are_not_mixed():
     groups = collect([scored(), scored(data=Data("other.json", "other")), scored(machine=Machine("6502", 1))])
     places = [("dev.json", "Z80, 1 core"), ("other.json", "Z80, 1 core"), ("dev.json", "6502, 1 core")]

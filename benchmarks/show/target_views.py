@@ -31,6 +31,13 @@ class TargetLine:
     fp32: Entry | None
 
     @property
+    def target(self) -> str:
+        """The target, with its machine where two have one name."""
+        own = self.entry.newest
+        machines = {str(g.machine) for g in self.entry.group.collected if g.target == own.target}
+        return own.target if len(machines) < 2 else f"{own.target} ({own.machine})"
+
+    @property
     def times_least(self) -> float | None:
         """Instructions divided by the least that the matrix products need."""
         own = at_path(self, "entry.accuracy.instructions_per_window")
@@ -53,7 +60,7 @@ class TargetLine:
 
 COLUMNS = [
     MODEL,
-    TARGET,
+    replace(TARGET, source="target"),
     Column("runtime", "entry.newest.runtime", rank=5),
     PRECISION,
     replace(EMBEDDINGS, rank=8),

@@ -48,6 +48,11 @@ def test_a_target_is_compared_with_its_own_fp32_file():
     assert shown(on_pi, "ms", "x fp32", view="arm") == [("90.0", "1.00x"), ("30.0", "3.00x (3.00–3.00)")]
     (table,) = view_tables(collect([*on_pi, failure("bad", **PI)]), "arm")
     assert {"bad on ssh:pi failed: cannot load it", "ssh:pi: Pi, 4 cores"} < set(table.footnotes)
+    other = on_target("fp32", **PI | {"machine": Machine("Pi 5", 4)})
+    assert {*shown([*on_pi, other], "target", view="arm")} == {
+        "ssh:pi (Pi, 4 cores)",
+        "ssh:pi (Pi 5, 4 cores)",
+    }
     hasty = [*on_pi, timed("int8", 20.0, "unpadded", quick=True, other_load=2.0, **int8, **own)]
     (table,) = view_tables(collect(hasty), "arm")
     assert any(note.startswith("† quick: ") for note in table.footnotes)

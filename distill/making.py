@@ -157,7 +157,7 @@ def keep_threshold(
 ) -> tuple[QASettings, Tuning | None]:
     """Return settings with the parent's threshold where too few are held out for one; say so on stderr.
 
-    Where the parent was tuned on files, that is returned too.
+    Return, too, on which files that threshold was tuned; None where it was on questions held out.
     """
     had_threshold = parent is not None and parent.settings.null_threshold is not None
     held_out = splits.held_out
@@ -168,7 +168,7 @@ def keep_threshold(
                 "python -m export.tune",
                 file=sys.stderr,
             )
-        return settings, _of_parent(parent) if parent and settings.null_threshold is not None else None
+        return settings, parent.inherited_tuning if parent and settings.null_threshold is not None else None
     why_not = too_few(held_out)
     if not why_not:
         return settings, None
@@ -185,12 +185,7 @@ def keep_threshold(
         strict_threshold=inherited.strict_threshold,
         calibration=inherited.calibration,
     )
-    return settings, _of_parent(parent)
-
-
-def _of_parent(parent: Bundle) -> Tuning | None:
-    tuning = parent.lasting_tuning
-    return msgspec.structs.replace(tuning, of_parent=True) if tuning else None
+    return settings, parent.inherited_tuning
 
 
 def refuse_unless_resumed(out: Path, resume: bool) -> None:

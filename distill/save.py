@@ -70,10 +70,8 @@ def derive(
     is tuned on what the parent holds out, if that is enough.
     """
     tuning = parent.lasting_tuning
-    if averaged and not too_few(read_held_out(parent.path)):
-        tuning = None
-    elif averaged and tuning:
-        tuning = msgspec.structs.replace(tuning, of_parent=True)
+    if averaged:
+        tuning = parent.inherited_tuning if too_few(read_held_out(parent.path)) else None
     return save_bundle(
         model,
         out,

@@ -23,7 +23,7 @@ from qa.base.errors import OptionError
 from qa.base.files import check_new_file, check_not_an_input, file_sha256, write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.overlap import TUNED_LINE, is_tuned_on, overlap_line
+from qa.bundles.overlap import TUNED_LINE, overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.datasets import resolve
 from qa.data.metrics import evaluate_predictions, scores_by_question
@@ -119,9 +119,10 @@ def evaluate_model(
     assert options.model is not None  # checked by __post_init__
     bundle = open_file_or_model(options.model)
     settings = bundle.settings.deciding(options.mode, options.null_threshold)
+    bundle = replace(bundle, settings=settings)
     for line in beyond_limits(examples, bundle.tokenizer, settings):
         print(f"{data}: {line}", file=sys.stderr)
-    result, predictions = predictions_of(options, replace(bundle, settings=settings), data, examples)
+    result, predictions = predictions_of(options, bundle, data, examples)
     calibrated = calibration_scores(examples, predictions, settings)
     result |= {name: value for name, value in calibrated.items() if not name.endswith("reliability")}
     result["coverage_at_80"] = coverage(examples, predictions, settings)
@@ -131,7 +132,7 @@ def evaluate_model(
         result["mode"] = options.mode
         if tuning := bundle.manifest.tuning:
             result["tuning"] = msgspec.to_builtins(tuning)
-        if threshold is not None and is_tuned_on(bundle.manifest.tuning, file_sha256(data)):
+        if bundle.is_tuned_on(file_sha256(data)):
             print(TUNED_LINE, file=sys.stderr)
     result["train_overlap"] = train_overlap(bundle.path, bundle.manifest, file_sha256(data), examples)
     results = [(p.best(threshold), p.probability(threshold, settings.calibration)) for p in predictions]

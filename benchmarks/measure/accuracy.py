@@ -23,7 +23,7 @@ from qa.base.errors import BusyError, SquadFormatError
 from qa.base.files import write_whole
 from qa.base.journal import Journal
 from qa.bundles.bundle import Bundle
-from qa.bundles.overlap import TUNED_LINE, is_tuned_on, overlap_line
+from qa.bundles.overlap import TUNED_LINE, overlap_line
 from qa.bundles.trained_on import train_overlap
 from qa.data.metrics import evaluate_predictions, scores_by_question
 from qa.data.squad import Example, articles_of, read_predictions
@@ -233,8 +233,7 @@ def relations(run: Run, model: ModelUnderTest) -> dict[str, Any]:
     answers = _answers(run, model.sha256)
     bundle = model.bundle
     overlap = train_overlap(bundle.path, bundle.manifest, run.data.sha256, run.examples)
-    declines = bundle.settings.null_threshold is not None
-    tuned = declines and is_tuned_on(bundle.manifest.tuning, run.data.sha256)
+    tuned = bundle.is_tuned_on(run.data.sha256)
     fields: dict[str, Any] = {"train_overlap": overlap, "tuned_on_data": tuned}
     if answers is not None:
         base_answers = None if base is None or base is model else _answers(run, base.sha256)

@@ -36,7 +36,6 @@ from benchmarks.measure.worker_process import Worker
 from benchmarks.results.rows import CPU, Accuracy, TargetAccuracy
 from export.parity import best_span
 from qa.base.errors import ProbeError
-from qa.bundles.overlap import is_tuned_on
 from qa.bundles.trained_on import train_overlap
 from qa.data.squad import Example, articles_of
 from qa.evaluation.bootstrap import MIN_QUESTIONS, score_interval
@@ -182,11 +181,7 @@ def comparison(run: Run, model: ModelUnderTest) -> dict[str, Any]:
 
     And whether the threshold was tuned on the questions.
     """
-    bundle = model.bundle
-    declines = bundle.settings.null_threshold is not None
-    fields: dict[str, Any] = {
-        "tuned_on_data": declines and is_tuned_on(bundle.manifest.tuning, run.data.sha256)
-    }
+    fields: dict[str, Any] = {"tuned_on_data": model.bundle.is_tuned_on(run.data.sha256)}
     answers = all_answers(run, answers_path(run.file.path, model.sha256, run.data.sha256, run.target))
     if answers is None:
         return fields

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -54,24 +54,16 @@ def _cut_torn_line(path: Path) -> None:
     raw = path.read_bytes()
     end = raw.rfind(b"\n") + 1
     last = raw[end:]
-    is_torn = last != b"" and last[: len(BEGIN)] == BEGIN[: len(last)] and not _is_whole(last)
-    if is_torn and all(map(_is_result, raw[:end].splitlines())):
+    is_torn = last[: len(BEGIN)] == BEGIN[: len(last)] and not _decodes(last, msgspec.json.decode)
+    if last and is_torn and all(_decodes(line, _decoder.decode) for line in raw[:end].splitlines()):
         os.truncate(path, end)
         print(f"{path}: its last line was torn, and is cut off", file=sys.stderr)
 
 
-def _is_whole(line: bytes) -> bool:
-    """Return whether a line is whole JSON, if only of another version."""
+def _decodes(line: bytes, decode: Callable[[bytes], object]) -> bool:
+    """Return whether a line can be decoded: as JSON, if only of another version, or as a result."""
     try:
-        msgspec.json.decode(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _is_result(line: bytes) -> bool:
-    try:
-        _decoder.decode(line)
+        decode(line)
     except (ValueError, RecursionError):
         return False
     return True

@@ -176,7 +176,7 @@ class Accuracy(Scores, tag="accuracy", kw_only=True):
     train_overlap: float | None = None
     """Share of questions (0 to 1) about passages that the model was trained on; None where unknown."""
     tuned_on_data: bool = False
-    """Whether the no-answer threshold was tuned on this file."""
+    """True where the no-answer threshold was tuned on this file."""
 
     @property
     def f1_with_interval(self) -> Interval | float | None:

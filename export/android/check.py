@@ -107,13 +107,13 @@ def equal_predictions(one: Prediction, other: Prediction) -> bool:
 
 def check_or_push(options: AndroidOptions) -> None:
     """Compare or push, and print the result."""
-    is_alone = is_phone_file(options.model)
-    file = options.model if is_alone else open_bundle(options.model, format="tflite").weights
+    bundle = None if is_phone_file(options.model) else open_bundle(options.model, format="tflite")
+    file = options.model if bundle is None else bundle.weights
     package = read_package(file)  # a file without one is refused before any work
     if options.push:
         push(file, package, options.serial)
     else:
-        compare(options, open_packaged(file), file)
+        compare(options, bundle or open_packaged(file), file)
 
 
 def compare(options: AndroidOptions, bundle: Bundle, weights: Path) -> None:

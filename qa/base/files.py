@@ -72,19 +72,17 @@ def whole_folder(out: Path) -> Iterator[Path]:
 
 
 def _own_mark() -> str:
-    """Return <random>-<place>-<process>: threads of a process have one process number."""
+    """Return <random>-<machine>-<process>: threads of a process have one process number."""
     return f"{secrets.token_hex(4)}-{machine_mark()}-{os.getpid()}"
 
 
 def machine_mark() -> str:
     """Return a hash of the machine, its last start and the container: process numbers are unique there."""
     facts = [platform.node()]
-    for read, path in (
-        (Path.read_text, "/proc/sys/kernel/random/boot_id"),
-        (os.readlink, "/proc/self/ns/pid"),
-    ):
-        with suppress(OSError):  # on Linux
-            facts.append(read(Path(path)))
+    with suppress(OSError):  # these two are on Linux only
+        facts.append(Path("/proc/sys/kernel/random/boot_id").read_text())
+    with suppress(OSError):
+        facts.append(os.readlink("/proc/self/ns/pid"))
     return hashlib.sha256(" ".join(facts).encode()).hexdigest()[:8]
 
 
@@ -100,7 +98,7 @@ def _sync(path: Path) -> None:
 
 
 def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
-    """Yield the temporaries <path>.<mark>-<random>-<place>-<process> of processes that were killed.
+    """Yield the temporaries <path>.<mark>-<random>-<machine>-<process> of processes that were killed.
 
     Those of this process, or of another machine or container, count as such after a day.
     """
@@ -108,8 +106,8 @@ def stale_temporaries(path: Path, mark: str) -> Iterator[Path]:
         found = re.fullmatch(rf"\.{mark}-\w+-(\w+)-(\d+)", temporary.name[len(path.name) :])
         if not found:  # a user's own file
             continue
-        where, process = found.groups()
-        is_told = where == machine_mark() and process != str(os.getpid())
+        machine, process = found.groups()
+        is_told = machine == machine_mark() and process != str(os.getpid())
         with suppress(FileNotFoundError):
             is_old = time.time() - temporary.stat().st_mtime > SECONDS_OF_A_DAY
             if not _is_running(process) if is_told else is_old:

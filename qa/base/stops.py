@@ -10,15 +10,15 @@ from contextlib import contextmanager
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
+TWICE_WITHIN_S = 1.0  # a closed terminal sends SIGHUP twice: the second must not cut the clean-up
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM or SIGHUP. As on Ctrl-C, checkpoints stay, drafts and temporary folders are removed."""
 
 
-TWICE_WITHIN_S = 1.0  # a closed terminal sends SIGHUP twice: the second must not cut the clean-up
-
-
 class _State:
-    """Whether stops wait, the first that came meanwhile, and when the last one was."""
+    """State of the process: whether stops wait, the first that came meanwhile, and the time of the last."""
 
     waiting = False
     came: int | None = None

@@ -95,6 +95,17 @@ class Bundle(ModelFolder):
         own = self.manifest.files.values()
         return tuning if tuning and any(file.sha256 not in own for file in tuning.files) else None
 
+    @property
+    def inherited_tuning(self) -> Tuning | None:
+        """Lasting tuning, for a model of other weights that takes the thresholds over."""
+        tuning = self.lasting_tuning
+        return msgspec.structs.replace(tuning, of_parent=True) if tuning else None
+
+    def is_tuned_on(self, data_sha256: str) -> bool:
+        """Return True where the model may decline, by a threshold that was tuned on this file."""
+        files = self.manifest.tuning.files if self.manifest.tuning else []
+        return self.settings.null_threshold is not None and data_sha256 in {file.sha256 for file in files}
+
     def reference(self) -> BundleReference:
         """Return how the manifest of a child names this bundle."""
         weights_sha256 = self.manifest.files[self.weights.name]

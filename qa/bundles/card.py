@@ -95,6 +95,7 @@ def model_card(manifest: Manifest, settings: QASettings, weights: Path, name: st
         chain=chain,
         nearest=_nearest(chain),
         settings_of=_settings_of,
+        use_of_data=_use_of_data,
         in_transformers=in_transformers,
         why_not_in_transformers=config.get(
             WHY_NOT_IN_TRANSFORMERS, "its config.json names no class of transformers"
@@ -209,6 +210,14 @@ def _tuned_on(tuning: Tuning) -> str:
         f"tuned on {tuning.n_questions:,} {origin} ({tuning.n_unanswerable:,} without an answer, articles: "
         f"{tuning.n_articles}); 95 % interval {low:.3g} to {high:.3g}, bootstrap over {tuning.resampled}"
     )
+
+
+def _use_of_data(stage: Ancestor) -> str:
+    """Return in words what a stage did with its training data."""
+    config = stage.config or {}
+    if config.get("epochs") != 0:
+        return "trained on"
+    return "rounded with windows of" if config.get("calibration_windows") else "with held-out questions of"
 
 
 def _settings_of(stage: Ancestor) -> list[tuple[str, Any]]:

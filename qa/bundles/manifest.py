@@ -138,7 +138,7 @@ class Tuning(Struct, frozen=True):
     more_data: list[FileReference] = []
     """Further files, of the same weight."""
     of_parent: bool = False
-    """Whether the thresholds are those of the model that this one was trained from."""
+    """True where the thresholds are those of the model that this one was trained from."""
 
     @property
     def counts(self) -> tuple[int, int, int]:

@@ -1,6 +1,4 @@
-"""What a model knew of the questions of its scores, in words: passages it was trained on, thresholds."""
-
-from qa.bundles.manifest import Tuning
+"""Train-test overlap in words: the share of questions about passages that a model was trained on."""
 
 NOTABLE_SHARE = 0.01
 TUNED_LINE = "its thresholds are tuned on these questions, so its scores are too high"
@@ -12,11 +10,6 @@ def is_notable(share: float | None) -> bool:
     A single passage may be a word that both have, or one of a million hashes that is equal by chance.
     """
     return (share or 0) >= NOTABLE_SHARE
-
-
-def is_tuned_on(tuning: Tuning | None, data_sha256: str) -> bool:
-    """Return True where a model's thresholds were tuned on the file of its scores."""
-    return tuning is not None and data_sha256 in {file.sha256 for file in tuning.files}
 
 
 def overlap_line(share: float | None) -> str:

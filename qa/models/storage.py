@@ -14,7 +14,7 @@ from qa.base.errors import OptionError
 SCALE = ".int8_scale"
 COLUMNS = ".int8_columns"
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "int8-weights": torch.float32}
-"""Of what is not integers, by precision."""
+"""Types of what is not stored in integers, by precision."""
 LARGEST = 127
 FEWEST_ROWS = 8  # of a matrix that is worth rounding
 

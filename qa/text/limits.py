@@ -1,4 +1,4 @@
-"""What of questions and texts a model cannot read or give: said before it is scored or trained on them."""
+"""Limits of a model: questions, words and answers that it cannot read or give, told before it is used."""
 
 from collections.abc import Iterator, Sequence
 

@@ -35,7 +35,6 @@ from qa.base.files import file_sha256
 from qa.bundles.bundle import HELD_OUT, open_bundle
 from qa.bundles.card import METHODS_SETTINGS
 from qa.bundles.manifest import FileReference
-from qa.bundles.overlap import is_tuned_on
 from qa.data.datasets import data_reference
 from qa.data.squad import Answer, Example, squad_json
 from qa.models.model import QAModel
@@ -308,7 +307,7 @@ def test_the_record_of_a_threshold_stays_with_it(make_bundle, small_squad, small
     parent = rebundle(untold.path, tmp_path / "parent", tuning=tuning)
     pruned = prune(PruneOptions(model=parent, out=tmp_path / "pruned", data=str(small_squad), epochs=0.5))
     assert pruned.settings.null_threshold == -1.25
-    assert is_tuned_on(pruned.manifest.tuning, file_sha256(small_squad_v2))
+    assert pruned.is_tuned_on(file_sha256(small_squad_v2))
     assert "those of the model that it was trained from" in (pruned.path / "README.md").read_text()
 
 

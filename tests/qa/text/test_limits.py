@@ -1,4 +1,4 @@
-"""What a model cannot read or give: long answers and questions, scripts that its tokenizer does not know."""
+"""Limits of a model: long answers and questions, and scripts that its tokenizer does not know."""
 
 from dataclasses import replace
 
